@@ -1,0 +1,1 @@
+"""AST to checked program: names, constants, types, shapes."""

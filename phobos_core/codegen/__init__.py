@@ -1,0 +1,1 @@
+"""Tile IR to LLVM IR to PTX."""

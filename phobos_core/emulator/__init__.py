@@ -1,0 +1,1 @@
+"""PTX run on the CPU: what the compiler really emitted."""

@@ -1,0 +1,1 @@
+"""The tile IR: SSA values, ops, regions; printer, parser, verifier."""

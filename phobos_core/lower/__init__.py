@@ -1,0 +1,1 @@
+"""Checked program and one configuration to tile IR."""

@@ -1,0 +1,1 @@
+"""Tile IR to tile IR, one decision each, each recorded in the report."""

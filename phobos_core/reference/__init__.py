@@ -1,0 +1,1 @@
+"""A checked program run on NumPy: the language's meaning."""

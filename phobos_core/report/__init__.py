@@ -1,0 +1,1 @@
+"""Resources, occupancy, memory map, decisions; text and JSON."""

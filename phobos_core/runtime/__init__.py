@@ -1,0 +1,1 @@
+"""compile(), Module, Kernel, devices."""

@@ -1,0 +1,1 @@
+"""Text to tree-sitter tree to typed AST with spans."""

@@ -1,0 +1,1 @@
+"""ptxas and friends: found, called, parsed."""
