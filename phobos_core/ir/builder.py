@@ -143,7 +143,7 @@ class Builder:
         bounds: Sequence[tuple[Value | None, Value | None]] | None = None,
         stage: Value | None = None,
     ) -> Value:
-        """`bounds` has (lower, upper) per axis: (None, None) unmasked, (None, u) against 0 and u, (l, u) against both."""
+        """`bounds` has (lower, upper) per axis: (None, None) unmasked, (None, u) against 0 and u, else against both."""
         assert isinstance(mem.type, MemType)
         kinds: list[str] = []
         limits: list[Value] = []

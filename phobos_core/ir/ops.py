@@ -80,7 +80,7 @@ _TABLE = (
     ),
     OpDef(
         "dot",
-        "[M, K] x [K, N], or x [N, K] when `transposed`. Operands f16, bf16, f32 give f32; f64 gives f64; i8 gives i32.",
+        "[M, K] x [K, N], or x [N, K] when `transposed`. f16, bf16 and f32 give f32, f64 gives f64, i8 gives i32.",
         "tile, tile",
         "tile [M, N]",
         attrs=("transposed",),

@@ -26,7 +26,8 @@ class Contraction:
 
     Thread t owns patch (t / columns, t % columns) and, where patches outnumber threads, t + threads, ... .
     Patch (r, c) holds rows r * tm .. r * tm + tm - 1 and columns c * tn .. c * tn + tn - 1; elements past the extents
-    are computed on clamped indices and not stored. `use_dp4a` takes four k a step (i8, `transposed`, K a multiple of 4).
+    are computed on clamped indices and not stored.
+    `use_dp4a` takes four k a step (i8, `transposed`, K a multiple of 4).
     """
 
     tm: int
