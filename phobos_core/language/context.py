@@ -7,9 +7,9 @@ thing it is made of, so `max` joins two of them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import IntEnum
 from types import MappingProxyType
+from typing import NamedTuple
 
 from phobos_core.language.types import INDEX, ScalarType
 
@@ -24,8 +24,7 @@ class Variation(IntEnum):
         return ("uniform", "warp-uniform", "varying")[self]
 
 
-@dataclass(frozen=True, slots=True)
-class CtxField:
+class CtxField(NamedTuple):
     """`name` is what follows `ctx.`; `constant` says that a compilation knows the value."""
 
     name: str

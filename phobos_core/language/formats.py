@@ -8,9 +8,9 @@ that packs weights and builds tables on the host must agree with them.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
+from typing import NamedTuple
 
 BLOCK = 256  # weights per block, on the device
 
@@ -29,8 +29,7 @@ class Layout(Enum):
     ROW_MAJOR = "row-major"
 
 
-@dataclass(frozen=True, slots=True)
-class HostTable:
+class HostTable(NamedTuple):
     """A `[1, size]` i8 tensor that the host builds."""
 
     name: str
@@ -38,16 +37,14 @@ class HostTable:
     doc: str
 
 
-@dataclass(frozen=True, slots=True)
-class TableOperand:
+class TableOperand(NamedTuple):
     """`name` is the operand's name in the built-in's signature."""
 
     name: str
     table: HostTable
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(NamedTuple):
     """`block_bytes` is what 256 weights take on the device, `file_bytes` in a file.
 
     `stripped_bytes` is the block without its own leading scale, which the scale plane holds as well: a device

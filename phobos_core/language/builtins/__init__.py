@@ -1,8 +1,8 @@
 """Every built-in of the language, declared once.
 
 Out: `BUILTINS`, the names that are called with parentheses, and `COLLECTIVES`, those called with angle
-brackets first; `sum`, `min` and `max` are in both. Adding a built-in is one entry in the module of its section,
-one lowering and one test of the spec.
+brackets first; `sum`, `min` and `max` are in both. Adding a built-in is one entry in the module of its
+section, one lowering and one test of the spec.
 """
 
 from __future__ import annotations

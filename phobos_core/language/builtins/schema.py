@@ -2,18 +2,19 @@
 
 In: nothing. Out: the record types `Builtin`, `Form`, `Param`, `Result`, `Bracket`, and short constructors for
 them. They exist so that one entry can be read by the checker, the uniformity rules, hover, completion,
-signature help, the reference pages and the backends, none of which keeps a list of names of its own.
+signature help, the reference pages and the backends, none of which keeps a list of names of its own. They are
+named tuples, which take a tenth of a dataclass's time to define: this package is part of every start.
 
 Shapes are tuples of extents in order. An extent is a symbol (`M`), a number (`128`), or a chain of symbols
-and numbers joined by `*` and `/`, read from left to right (`K/256*50`). A symbol means one extent throughout a
-form: its first appearance binds it, later ones must agree. An element type is a `ScalarType`, or a type
+and numbers joined by `*` and `/`, read from left to right (`K/256*50`). A symbol means one extent throughout
+a form: its first appearance binds it, later ones must agree. An element type is a `ScalarType`, or a type
 variable (`T`) with the same rule, or `join(T, U)`, the join of two variables.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from phobos_core.language.types import (
     BF16,
@@ -82,8 +83,7 @@ class Section(Enum):
     QUANTIZED = "Quantized built-ins"
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
+class Param(NamedTuple):
     """One parameter. `elements` are the element types allowed; `variable` names the type it binds."""
 
     name: str
@@ -101,8 +101,7 @@ class Param:
         return None if self.shape is None else len(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """`shape` is `None` for a scalar, and for a tile whose shape `doc` gives in words."""
 
     doc: str
@@ -111,8 +110,7 @@ class Result:
     shape: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(NamedTuple):
     """One way to call a built-in.
 
     `scope` is `CTA` for a form that runs once per CTA. `dynamic` lists the symbols whose extent need not be
@@ -145,8 +143,7 @@ class Form:
         return None if any(p.variadic for p in self.params) else len(self.params)
 
 
-@dataclass(frozen=True, slots=True)
-class Bracket:
+class Bracket(NamedTuple):
     """One choice for the angle brackets of a collective or shuffle.
 
     `operand` is what follows the word: a `ctx` field as written, or `index` for any index expression.
@@ -159,8 +156,7 @@ class Bracket:
     doc: str
 
 
-@dataclass(frozen=True, slots=True)
-class Builtin:
+class Builtin(NamedTuple):
     """`min_target` is the least `sm_` number (0: every target); `threads` the CTA size it insists on.
 
     `supported` says whether the compiler builds it today; a call of any other is the diagnostic
