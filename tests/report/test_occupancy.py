@@ -34,9 +34,7 @@ def oracle(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("needs g++")
     program = tmp_path_factory.mktemp("oracle") / "occupancy"
     source = Path(__file__).with_name("occupancy_oracle.cc")
-    subprocess.run(
-        [compiler, "-O1", f"-I{cuda_header().parent}", str(source), "-o", str(program)], check=True
-    )
+    subprocess.run([compiler, "-O1", f"-I{cuda_header().parent}", str(source), "-o", str(program)], check=True)
     return program
 
 
@@ -129,9 +127,7 @@ def test_a_cliff_is_the_first_step_that_helps() -> None:
     for use in [BlockUse(256, 132, 9000), BlockUse(512, 72, 30000), BlockUse(96, 255, 40000)]:
         cliff = nearest_cliff(SM90, use)
         assert cliff is not None
-        field = {"registers": "registers", "bytes of shared memory": "shared", "threads": "threads"}[
-            cliff.resource
-        ]
+        field = {"registers": "registers", "bytes of shared memory": "shared", "threads": "threads"}[cliff.resource]
         now = getattr(use, field)
         assert occupancy(SM90, replace(use, **{field: now - cliff.amount})).blocks == cliff.blocks
         almost = replace(use, **{field: now - cliff.amount + 1})

@@ -60,9 +60,7 @@ def test_constant_bytes_are_unknown_where_ptxas_does_not_say_them() -> None:
 def test_a_message_leads_to_its_source_line() -> None:
     text = "ptxas /tmp/k.ptx, line 13; error   : Not a name of any known instruction: 'barx'\n"
     text += "ptxas fatal   : Ptx assembly aborted due to errors\n"
-    assert parse_messages(text, PTX) == (
-        Message("error", "Not a name of any known instruction: 'barx'", 13, 9),
-    )
+    assert parse_messages(text, PTX) == (Message("error", "Not a name of any known instruction: 'barx'", 13, 9),)
 
 
 def test_a_message_of_the_whole_module_has_no_line() -> None:

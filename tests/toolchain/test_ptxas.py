@@ -155,14 +155,10 @@ def test_without_any_ptxas_the_package_is_named(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv(find.OVERRIDE, str(tmp_path / "absent"))
     assert ptxas.installed() == ()
     assert ptxas.for_target("sm_80") is None
-    assert ptxas.why_none("sm_70") == (
-        "no ptxas found; `pip install nvidia-cuda-nvcc-cu12` brings one for sm_70"
-    )
+    assert ptxas.why_none("sm_70") == ("no ptxas found; `pip install nvidia-cuda-nvcc-cu12` brings one for sm_70")
 
 
-def test_wheels_come_before_path_and_newer_cuda_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wheels_come_before_path_and_newer_cuda_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = "ptxas.exe" if sys.platform == "win32" else "ptxas"
     places = [tmp_path / place / "bin" / name for place in ("nvidia/cu13", "nvidia/cuda_nvcc", "path")]
     for place in places:
