@@ -19,7 +19,7 @@ class Code(NamedTuple):
     """`wrong` is a whole source that gives exactly this code and no other, `right` one that gives none.
 
     `section` names the part of the spec that the rule comes from. `options` are the command-line options
-    under which `wrong` and `right` say so. A code that depends on the machine and not on a source has neither.
+    under which `wrong` and `right` say so. A code that depends on the machine, not on a source, has neither.
     """
 
     code: str
