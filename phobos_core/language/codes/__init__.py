@@ -24,8 +24,6 @@ FAMILIES: Mapping[str, tuple[Code, ...]] = MappingProxyType(
     }
 )
 
-CODES: Mapping[str, Code] = MappingProxyType(
-    {code.code: code for family in FAMILIES.values() for code in family}
-)
+CODES: Mapping[str, Code] = MappingProxyType({code.code: code for family in FAMILIES.values() for code in family})
 
 __all__ = ["CODES", "FAMILIES", "FIXED_MESSAGES", "Code", "Stage"]

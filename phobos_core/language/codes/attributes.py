@@ -94,8 +94,7 @@ CODES: tuple[Code, ...] = (
         "aligned-mismatch",
         "a promise that a static dimension breaks",
         ATTRIBUTES,
-        "@aligned(DIM = tile) promises that DIM is a whole number of tile; a DIM that is bound already must"
-        " be.",
+        "@aligned(DIM = tile) promises that DIM is a whole number of tile; a DIM that is bound already must be.",
         "@autotune(M in [96])\n@aligned(M = 64)\n" + SCALE,
         "@autotune(M in [128])\n@aligned(M = 64)\n" + SCALE,
     ),
@@ -112,8 +111,7 @@ CODES: tuple[Code, ...] = (
         "needs-target",
         "a built-in that the target does not have",
         "Built-ins",
-        "Some built-ins need an instruction of a later chip; build for the least target that has it, or"
-        " later.",
+        "Some built-ins need an instruction of a later chip; build for the least target that has it, or later.",
         statements("C[:, :] = tanh(A[:, :])"),
         statements("C[:, :] = exp(A[:, :])"),
         options=("--target", "sm_70"),

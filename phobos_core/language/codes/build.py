@@ -34,8 +34,7 @@ CODES: tuple[Code, ...] = (
         "over-shared-limit",
         "more shared memory than a block may have",
         TILES,
-        "The tiles placed in shared memory, after reuse, fit 48 KB, or under @dynshared the chip's limit per"
-        " block.",
+        "The tiles placed in shared memory, after reuse, fit 48 KB, or under @dynshared the chip's limit per block.",
         transposed("256"),
         transposed("64"),
     ),

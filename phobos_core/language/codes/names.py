@@ -22,8 +22,7 @@ CODES: tuple[Code, ...] = (
         "unknown-ctx-field",
         "a field that `ctx` does not have",
         "Indexing and synchronization",
-        "`ctx` has the fields block, blocks (each with .x, .y, .z), threads, warps, lanes, thread, warp and"
-        " lane.",
+        "`ctx` has the fields block, blocks (each with .x, .y, .z), threads, warps, lanes, thread, warp and lane.",
         statements("let b = ctx.grid.x\n" + COPY),
         statements("let b = ctx.blocks.x\n" + COPY),
     ),

@@ -143,9 +143,7 @@ CODES: tuple[Code, ...] = (
         "an operand that a reduction does not take",
         "Reductions and shape",
         "Reductions and shape operations take a tile of rank 2 with a static shape.",
-        "kernel example(V: tensor<f32>[64], C: tensor<f32>[64, 1]) {\n  var m = rowmax(V[:])\n  C[:, :] ="
-        " m\n}\n",
-        "kernel example(V: tensor<f32>[64, 8], C: tensor<f32>[64, 1]) {\n"
-        "  var m = rowmax(V[:, :])\n  C[:, :] = m\n}\n",
+        "kernel example(V: tensor<f32>[64], C: tensor<f32>[64, 1]) {\n  var m = rowmax(V[:])\n  C[:, :] = m\n}\n",
+        "kernel example(V: tensor<f32>[64, 8], C: tensor<f32>[64, 1]) {\n  var m = rowmax(V[:, :])\n  C[:, :] = m\n}\n",
     ),
 )

@@ -24,8 +24,7 @@ CODES: tuple[Code, ...] = (
         "misplaced-type",
         "a shaped type where it may not stand",
         TYPES,
-        "A tensor is global memory and only a kernel parameter; a tile is shared memory of the CTA and only a"
-        " local.",
+        "A tensor is global memory and only a kernel parameter; a tile is shared memory of the CTA and only a local.",
         "kernel example(t: tile<f32>[64, 64]) {\n}\n",
         "kernel example(t: tensor<f32>[64, 64]) {\n}\n",
     ),
@@ -33,8 +32,7 @@ CODES: tuple[Code, ...] = (
         "bool-storage",
         "a tile or tensor of bool",
         TYPES,
-        "bool is the result of a comparison; there are no tiles or tensors of it. Store 0 and 1, chosen by"
-        " `where`.",
+        "bool is the result of a comparison; there are no tiles or tensors of it. Store 0 and 1, chosen by `where`.",
         statements("var t: tile<bool>[64, 64]\n" + COPY),
         statements("var t: tile<i8>[64, 64] = 0\n" + COPY),
     ),
