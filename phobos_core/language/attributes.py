@@ -3,8 +3,6 @@
 Out: `ATTRIBUTES`, and `autotune_choices`, the values that a search dimension stands for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType

@@ -1,7 +1,5 @@
 """What a diagnostic code carries: the text of `phobos explain`, and two sources that prove it."""
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import NamedTuple
 
