@@ -53,7 +53,7 @@ def too_deep(span: Span) -> Diagnostic:
 
 def int_literal(span: Span, text: str, report: Report) -> IntLit | ErrorExpr:
     # The length first: Python refuses to convert thousands of digits.
-    if len(text) > 19 and len(text.lstrip("0")) > 19 or int(text) > MAX_INT:
+    if (len(text) > 19 and len(text.lstrip("0")) > 19) or int(text) > MAX_INT:
         report(error("literal-too-large", span, f"an integer literal is at most {MAX_INT}, a signed 64-bit one"))
         return ErrorExpr(span)
     return IntLit(span, int(text))

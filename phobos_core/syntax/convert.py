@@ -18,8 +18,8 @@ from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import build
 from phobos_core.syntax.ast import (
     Assign,
-    Attribute,
     AttrArg,
+    Attribute,
     Binary,
     Block,
     BoolLit,
@@ -175,7 +175,7 @@ class _Converter:
 
     def block(self, node: Node) -> Block:
         convert_statement = STATEMENTS.get
-        body = []
+        body: list[Stmt] = []
         self.depth += 1
         if self.depth > build.MAX_DEPTH:
             span = self.span(node)

@@ -7,6 +7,7 @@ at the first column of a line even inside an open `{`: there a `}` is missing be
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 _MARK = re.compile(rb"//[^\r\n]*|[{};]|@|\b(?:kernel|fn)\b")
 
@@ -39,7 +40,7 @@ def cut(text: bytes) -> list[tuple[int, int]]:
                 after_attribute = mark == b"@"
             after_item = False
     bounds = [*dict.fromkeys(starts), len(text)]
-    return list(zip(bounds, bounds[1:], strict=False))
+    return list(pairwise(bounds))
 
 
 def _starts_line(text: bytes, at: int, indented: bool) -> bool:

@@ -14,8 +14,8 @@ from typing import Any
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import build
 from phobos_core.syntax.ast import (
-    Attribute,
     AttrArg,
+    Attribute,
     Block,
     ErrorTypeExpr,
     Expr,

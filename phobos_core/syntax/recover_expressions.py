@@ -35,8 +35,8 @@ PRECEDENCE = {op: level for level, ops in enumerate(_LEVELS, 1) for op in ops.sp
 # What stands between angle brackets binds tighter than a comparison.
 OPERAND = PRECEDENCE["|"]
 
-GROUP_OPERATIONS = frozenset("sum max min any all argmax reduce shfl".split())
-MODES = frozenset("over from xor down up".split())
+GROUP_OPERATIONS = frozenset(("sum", "max", "min", "any", "all", "argmax", "reduce", "shfl"))
+MODES = frozenset(("over", "from", "xor", "down", "up"))
 
 
 def expression(s: Stream, level: int = 1) -> Expr:
@@ -108,9 +108,9 @@ def _primary(s: Stream) -> Expr:
         case Kind.PUNCTUATION if token.text == "(":
             return _parenthesized(s)
         case Kind.KEYWORD if not token.first and s.peek(1).kind is Kind.PUNCTUATION:
-            s.fail(reserved(token))
+            return s.fail(reserved(token))
         case _:
-            s.fail(s.unexpected("a statement" if s.at == s.statement else "an expression"))
+            return s.fail(s.unexpected("a statement" if s.at == s.statement else "an expression"))
 
 
 def _parenthesized(s: Stream) -> Expr:
@@ -132,7 +132,7 @@ def _ctx_field(s: Stream) -> CtxField:
     if not s.here("."):
         message = "`ctx` is read only through its fields, such as `ctx.thread`"
         s.fail(build.error("syntax-error", s.since(start), message))
-    fields = []
+    fields: list[str] = []
     while len(fields) < 2 and s.here(".") and not (fields and s.ends_statement()):
         s.take()
         if s.token.kind is not Kind.NAME:

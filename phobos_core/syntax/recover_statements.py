@@ -7,7 +7,6 @@ stream where the next statement starts.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal, cast
 
 from phobos_core.language.diagnostic import Related
 from phobos_core.syntax import build
@@ -112,7 +111,7 @@ def statement(s: Stream, before: list[Stmt]) -> Stmt | None:
             return _late_else(s, before)
         case "break" | "continue" | "return":
             s.take()
-            jump = Jump(s.since(token.start), cast(Literal["break", "continue", "return"], token.text))
+            jump = Jump(s.since(token.start), token.text)
             terminator(s)
             return jump
         case "kernel" | "fn" | "@":
@@ -120,11 +119,11 @@ def statement(s: Stream, before: list[Stmt]) -> Stmt | None:
             span = Span(token.start, token.end)
             message = f"{what} stands at the top level, not inside a block"
             help = None if token.text == "@" else "a `}` may be missing before it"
-            s.fail(build.error("syntax-error", span, message, help))
+            return s.fail(build.error("syntax-error", span, message, help))
         case "{":
             span = Span(token.start, token.end)
             message = "a block follows `kernel`, `fn`, `for`, `while`, `if` or `else`"
-            s.fail(build.error("syntax-error", span, message))
+            return s.fail(build.error("syntax-error", span, message))
         case ";":
             span = Span(token.start, token.end)
             s.report(build.error("syntax-error", span, "there is no statement before this `;`", "take it out"))

@@ -16,8 +16,9 @@ from phobos_core.syntax.tokens import Kind, Token, tokenize
 
 T = TypeVar("T")
 
-STATEMENT_WORDS = frozenset("let var if else for while break continue return kernel fn".split())
-ASSIGNMENTS = frozenset("= += -= *= /= %= &= |= ^= <<= >>=".split())
+STATEMENT_WORDS = frozenset(("let", "var", "if", "else", "for", "while", "break", "continue", "return", "kernel", "fn"))
+ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
+NEVER_IN_BRACKETS = ASSIGNMENTS | {"{", "}", ";"}
 
 # How many tokens a guess may look at, so that no text takes quadratic time.
 LOOKAHEAD = 1000
@@ -263,9 +264,7 @@ class Stream:
                 levels -= 1
                 if levels == 0:
                     return at + 1
-            elif token.text in ("{", "}", ";") or token.text in ASSIGNMENTS:
-                return None
-            elif token.first and token.text in STATEMENT_WORDS:
+            elif token.text in NEVER_IN_BRACKETS or (token.first and token.text in STATEMENT_WORDS):
                 return None
         return None
 

@@ -10,7 +10,10 @@ import re
 from enum import Enum, auto
 from typing import NamedTuple
 
-KEYWORDS = frozenset("kernel fn let var if else for in while break continue return true false ctx".split())
+KEYWORDS = frozenset(
+    ("kernel", "fn", "let", "var", "if", "else", "for", "in", "while")
+    + ("break", "continue", "return", "true", "false", "ctx")
+)
 
 
 class Kind(Enum):
