@@ -7,6 +7,8 @@ from phobos_core.language.builtins import BUILTIN_NAMES
 from phobos_core.language.context import CTX_FIELDS, Variation
 from phobos_core.language.keywords import CONTEXTUAL, KEYWORDS, RESERVED_NAME
 from phobos_core.language.operators import BINARY, COMPOUND, UNARY, OperatorClass
+from phobos_core.language.type_docs import TYPE_DOCS
+from phobos_core.language.types import SPELLED
 
 # Loosest first, as the spec lists them.
 SPEC_LEVELS = [
@@ -75,6 +77,10 @@ def test_ctx_fields_and_how_far_they_vary() -> None:
 def test_the_more_varying_operand_wins() -> None:
     assert max(Variation.UNIFORM, Variation.WARP_UNIFORM) is Variation.WARP_UNIFORM
     assert max(Variation.VARYING, Variation.WARP_UNIFORM) is Variation.VARYING
+
+
+def test_every_type_has_a_text() -> None:
+    assert list(TYPE_DOCS) == list(SPELLED)
 
 
 def test_the_tables_load_nothing_heavy() -> None:
