@@ -104,7 +104,7 @@ class Kernel:
 
     `config` binds the `@autotune` names, `dims` the dimensions bound at compile time. `divisors` gives, for a dynamic
     dimension, a number it is known (by `@aligned`) or assumed (4) to be a multiple of; `assumed` names those whose
-    divisor is only an assumption, which a pass that relies on it turns into a Requirement ("multiple of") in `requires`.
+    divisor is only an assumption: a pass that relies on it adds a "multiple of" Requirement.
     """
 
     name: str
