@@ -189,8 +189,8 @@ class Integers:
                 if isinstance(source, ScalarType):
                     self.declare(result, _range_of_type(source))
             case "add" | "sub":
-                a, b = (self.linear(v) for v in op.operands)
-                self._linear[result] = a.plus(b, 1 if op.name == "add" else -1)
+                lhs, rhs = (self.linear(v) for v in op.operands)
+                self._linear[result] = lhs.plus(rhs, 1 if op.name == "add" else -1)
             case "neg":
                 self._linear[result] = self.linear(op.operands[0]).scaled(-1)
             case "select":
