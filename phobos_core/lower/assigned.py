@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping, Sequence
 
 from phobos_core.analysis.program import (
     AssignScalar,
@@ -16,24 +16,20 @@ from phobos_core.analysis.program import (
     Symbol,
     While,
 )
+from phobos_core.analysis.walk import walk
 from phobos_core.lower.context import Flag
 
 
-def view_roots(body: Iterable[Stmt]) -> dict[Symbol, Symbol]:
+def view_roots(body: Sequence[Stmt]) -> dict[Symbol, Symbol]:
     """The tensor or tile below each view."""
     roots: dict[Symbol, Symbol] = {}
-    for stmt in _nested(body):
+    for stmt in walk(body):
         if isinstance(stmt, BindView):
             roots[stmt.symbol] = roots.get(stmt.place.root, stmt.place.root)
     return roots
 
 
-def stored_roots(body: Iterable[Stmt], roots: Mapping[Symbol, Symbol]) -> set[Symbol]:
-    """The tensors and tiles that the statements store to."""
-    return {s for s in assigned(body, roots) if isinstance(s, Symbol)}
-
-
-def assigned(body: Iterable[Stmt], roots: Mapping[Symbol, Symbol]) -> tuple[Symbol | Flag, ...]:
+def assigned(body: Sequence[Stmt], roots: Mapping[Symbol, Symbol]) -> tuple[Symbol | Flag, ...]:
     """In the order of the first assignment; a buffer by its root symbol."""
     found: dict[Symbol | Flag, None] = {}
     for stmt in body:
@@ -55,13 +51,3 @@ def assigned(body: Iterable[Stmt], roots: Mapping[Symbol, Symbol]) -> tuple[Symb
 def jumps(stmt: Stmt) -> tuple[Flag, ...]:
     """The flags that the statement may set for the statements after it."""
     return tuple(k for k in assigned((stmt,), {}) if not isinstance(k, Symbol))
-
-
-def _nested(body: Iterable[Stmt]) -> Iterator[Stmt]:
-    for stmt in body:
-        yield stmt
-        match stmt:
-            case If():
-                yield from _nested((*stmt.then, *stmt.orelse))
-            case For() | While():
-                yield from _nested(stmt.body)

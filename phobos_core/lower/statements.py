@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from phobos_core.analysis import program as p
+from phobos_core.analysis.walk import walk
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.module import Block, Value
 from phobos_core.ir.types import MemType, TileType, element_of
@@ -95,26 +96,12 @@ def _takes_product(c: Context, s: p.StoreTile) -> bool:
         return False
     mem = target.type
     assert isinstance(mem, MemType)
-    return mem.space == "shared" and all(c.windows[r].base is not target for r in _reads(s.value))
+    return mem.space == "shared" and all(c.windows[r].base is not target for r in _read(s.value))
 
 
-def _reads(e: p.Expr) -> set[p.Symbol]:
+def _read(e: p.Expr) -> set[p.Symbol]:
     """The tensors, tiles and views that an expression reads."""
-    match e:
-        case p.TileRead() | p.Load():
-            return {e.place.root}
-        case p.Gather():
-            return {e.table.root} | _reads(e.indices)
-        case p.Convert() | p.Unary() | p.Reduce() | p.Shape():
-            return _reads(e.operand)
-        case p.Binary() | p.Compare() | p.Contract():
-            return _reads(e.lhs) | _reads(e.rhs)
-        case p.Select():
-            return _reads(e.condition) | _reads(e.then) | _reads(e.orelse)
-        case p.Math():
-            return set().union(*(_reads(a) for a in e.args))
-        case _:
-            return set()
+    return {node.root for node in walk((e,)) if isinstance(node, p.Place)}
 
 
 def _sum(c: Context, old: Value, value: Value) -> Value:
