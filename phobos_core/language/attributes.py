@@ -3,8 +3,6 @@
 Out: `ATTRIBUTES`, and `autotune_choices`, the values that a search dimension stands for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
@@ -101,6 +99,7 @@ kernel scale_rows(A: tensor<f32>[M, 64]) {
 }
 """,
                 "autotune(${1:TILE} in [${2:32}, ${3:128}])",
+                repeatable=True,
                 notes=(
                     "Two values are the ends of a range, searched by doubling from the first; the second is"
                     " the inclusive bound. One value, or three and more, are the choices themselves.",
@@ -122,6 +121,7 @@ kernel scale_rows(A: tensor<f32>[M, 64]) {
 }
 """,
                 "cluster(${1:TILE} in [${2:256}, ${3:1024}])",
+                repeatable=True,
                 notes=("May repeat names of `@autotune`.", "Kept in the report."),
             ),
             Attribute(
@@ -130,8 +130,7 @@ kernel scale_rows(A: tensor<f32>[M, 64]) {
                     ArgumentSlot(
                         "DIM",
                         ArgumentForm.KEYWORD,
-                        "A dimension of the kernel, and a positive literal or `@autotune` name that divides"
-                        " it.",
+                        "A dimension of the kernel, and a positive literal or `@autotune` name that divides it.",
                         repeats=True,
                         low=1,
                     ),
@@ -148,14 +147,13 @@ kernel scale_rows(A: tensor<f32>[M, 64]) {
 }
 """,
                 "aligned(${1:M} = ${2:TILE})",
+                repeatable=True,
                 notes=("On a dynamic dimension it is checked once at entry: a launch that breaks it traps.",),
             ),
             Attribute(
                 "launch",
                 (
-                    ArgumentSlot(
-                        "threads", ArgumentForm.INTEGER, "Threads in a CTA.", low=1, high=MAX_THREADS
-                    ),
+                    ArgumentSlot("threads", ArgumentForm.INTEGER, "Threads in a CTA.", low=1, high=MAX_THREADS),
                     ArgumentSlot(
                         "min_blocks",
                         ArgumentForm.INTEGER,
@@ -230,6 +228,7 @@ kernel doubled(A: tensor<f32>[64, 64], O: tensor<f32>[64, 64]) {
 }
 """,
                 "registers(${1:acc})",
+                repeatable=True,
                 notes=(
                     "At most 64 elements per thread, the same number in each.",
                     "Not updated inside an `if` or `while`.",
@@ -262,8 +261,7 @@ kernel product(A: tensor<f32>[32, 512], B: tensor<f32>[512, 32], C: tensor<f32>[
                 "padstage",
                 (),
                 Status.ACTS,
-                "Pads tiles copied from slices whose rows are a multiple of 128 bytes, against bank"
-                " conflicts.",
+                "Pads tiles copied from slices whose rows are a multiple of 128 bytes, against bank conflicts.",
                 """\
 @padstage
 kernel turn(A: tensor<f32>[32, 32], O: tensor<f32>[32, 32]) {

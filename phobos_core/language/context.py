@@ -4,8 +4,6 @@
 thing it is made of, so `max` joins two of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType
@@ -58,8 +56,7 @@ CTX_FIELDS: Mapping[str, CtxField] = MappingProxyType(
             CtxField(
                 "warps",
                 Variation.UNIFORM,
-                "The number of warps in the CTA, `ctx.threads / ctx.lanes`. The CTA must be a whole number of"
-                " warps.",
+                "The number of warps in the CTA, `ctx.threads / ctx.lanes`. The CTA must be a whole number of warps.",
                 constant=True,
             ),
             CtxField(

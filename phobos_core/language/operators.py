@@ -3,8 +3,6 @@
 The checker reads the operand class, the formatter and hover the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType
@@ -50,9 +48,7 @@ BINARY: Mapping[str, Operator] = MappingProxyType(
             Operator("==", 3, OperatorClass.EQUALITY, "The sides are equal.", tiles=False),
             Operator("!=", 3, OperatorClass.EQUALITY, "The sides differ; true for a NaN.", tiles=False),
             Operator("<", 4, OperatorClass.ORDER, "The left side is less; false for a NaN.", tiles=False),
-            Operator(
-                "<=", 4, OperatorClass.ORDER, "The left side is less or equal; false for a NaN.", tiles=False
-            ),
+            Operator("<=", 4, OperatorClass.ORDER, "The left side is less or equal; false for a NaN.", tiles=False),
             Operator(">", 4, OperatorClass.ORDER, "The left side is greater; false for a NaN.", tiles=False),
             Operator(
                 ">=",

@@ -25,9 +25,7 @@ EXPRESSION_NOTE = (
 )
 
 
-def row_reduction(
-    name: str, summary: str, element: ScalarType | str, notes: tuple[str, ...], example: str
-) -> Builtin:
+def row_reduction(name: str, summary: str, element: ScalarType | str, notes: tuple[str, ...], example: str) -> Builtin:
     operand = tile("t", "A rank-2 tile or elementwise expression.", NUMBERS, "T", "R, C")
     return Builtin(
         name,
@@ -77,6 +75,7 @@ def gather_form(table_shape: str) -> Form:
         ),
         tile_result("The shape of `idx`, the element type of `table`.", "T", "R, C"),
         Scope.CTA,
+        dynamic=("n",),
     )
 
 
@@ -86,7 +85,7 @@ GATHER = Builtin(
     (gather_form("n"), gather_form("1, n")),
     "Looks each element of an index tile up in a table.",
     GATHER_EXAMPLE,
-    ("The table is `[n]` or `[1, n]`.",),
+    ("The table is `[n]` or `[1, n]`; a slice of a tensor may be a table of any extent.",),
 )
 
 BUILTINS: tuple[Builtin, ...] = (

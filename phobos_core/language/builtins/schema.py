@@ -11,8 +11,6 @@ a form: its first appearance binds it, later ones must agree. An element type is
 variable (`T`) with the same rule, or `join(T, U)`, the join of two variables.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import NamedTuple
 
@@ -213,9 +211,7 @@ def uniform_scalar(name: str, doc: str, elements: tuple[ScalarType, ...]) -> Par
     return Param(name, (OperandKind.SCALAR,), doc, elements, uniform=True)
 
 
-def tile(
-    name: str, doc: str, elements: tuple[ScalarType, ...], variable: str = "", shape: str | None = None
-) -> Param:
+def tile(name: str, doc: str, elements: tuple[ScalarType, ...], variable: str = "", shape: str | None = None) -> Param:
     return Param(name, (OperandKind.TILE,), doc, elements, variable, extents(shape) if shape else None)
 
 
