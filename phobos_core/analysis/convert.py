@@ -119,4 +119,4 @@ def cannot_join(cx: Context, span: Span, what: str, lhs: pg.Expr, rhs: pg.Expr) 
             help="convert first, as in `i32(b)`",
         )
     else:
-        cx.error("type-mismatch", span, f"{what} on `{a}` and `{b}`: `bool` has no arithmetic and no conversion")
+        cx.error("no-join", span, f"{what} on `{a}` and `{b}`: `bool` has no arithmetic and no conversion")

@@ -14,13 +14,9 @@ from phobos_core.analysis.subscripts import lookup, read, suggestion, whole
 from phobos_core.analysis.symbolic import sym
 from phobos_core.language.context import AXES, CTX_FIELDS
 from phobos_core.language.operators import BINARY, OperatorClass
+from phobos_core.language.targets import LANES
 from phobos_core.language.types import BOOL, F32, INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
-
-LANES = 32
-
-# Where a message speaks of an operator.
-WHAT = {op: f"`{op}`" for op in BINARY}
 
 
 def name(cx: Context, node: ast.Name, at: Site) -> pg.Expr | None:
@@ -82,7 +78,7 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
         case "warps":
             if cx.threads % LANES:
                 cx.error(
-                    "not-whole-warps",
+                    "needs-launch",
                     node.span,
                     f"`ctx.warps` needs a whole number of warps, and {cx.threads} threads are not a multiple of {LANES}",
                     help=f"`@launch({-(-cx.threads // LANES) * LANES})`",
@@ -114,7 +110,7 @@ def unary(cx: Context, node: ast.Unary, at: Site) -> pg.Expr | None:
     if node.op == "!":
         if tile or element != BOOL:
             found = type_text(operand.type)
-            cx.error("type-mismatch", node.span, f"`!` takes a scalar `bool`, and this is `{found}`")
+            cx.error("logical-operand", node.span, f"`!` takes a scalar `bool`, and this is `{found}`")
             return None
         return pg.Unary(node.span, BOOL, "!", operand)
     if not _arithmetic_element(cx, node.span, node.op, element, bitwise=node.op == "~"):
@@ -150,7 +146,7 @@ def _arithmetic_element(cx: Context, span: ast.Span, op: str, element: ScalarTyp
         return False
     if element == BOOL:
         cx.error(
-            "type-mismatch",
+            "no-join",
             span,
             f"`{op}` on `bool`, which has no arithmetic and no conversion",
             help="bools are joined by `&&` and `||`" if bitwise else None,
@@ -158,7 +154,7 @@ def _arithmetic_element(cx: Context, span: ast.Span, op: str, element: ScalarTyp
         return False
     if bitwise and not element.is_integer:
         cx.error(
-            "type-mismatch",
+            "float-bit-operation",
             span,
             f"`{op}` is on integers, and this is `{element}`",
             help="convert to an integer first, as in `i32(x)`",
@@ -215,7 +211,7 @@ def _one_element_type(cx: Context, span: ast.Span, lhs: pg.Expr, rhs: pg.Expr, b
     a, b = lhs.type, rhs.type
     if isinstance(a, pg.TileType) and isinstance(b, pg.TileType) and a.element != b.element:
         cx.error(
-            "type-mismatch",
+            "element-type",
             span,
             f"the argument of `{builtin}` is over tiles of one element type, and these are `{a.element}` and"
             f" `{b.element}`",
@@ -245,11 +241,11 @@ def _nonzero_divisor(cx: Context, op: str, rhs: pg.Expr, element: ScalarType) ->
     if value is None:
         return True
     if value.constant == 0:
-        cx.error("division-by-zero", rhs.span, f"the divisor of `{op}` is the constant 0")
+        cx.error("divide-by-zero", rhs.span, f"the divisor of `{op}` is the constant 0")
         return False
     if value.constant is None and is_static(cx, value) and len(value.terms) > 1:
         nonzero = f"the divisor of `{op}`, `{value}`, is 0"
-        constrain(cx, "division-by-zero", rhs.span, nonzero, (value,), lambda env: value.evaluate(env) != 0)
+        constrain(cx, "divide-by-zero", rhs.span, nonzero, (value,), lambda env: value.evaluate(env) != 0)
     return True
 
 
@@ -260,7 +256,7 @@ def _comparison(cx: Context, node: ast.Binary, lhs: pg.Expr, rhs: pg.Expr, at: S
         cannot_join(cx, node.span, f"`{node.op}`", lhs, rhs)
         return None
     if element == BOOL and not equality:
-        cx.error("type-mismatch", node.span, f"`{node.op}` on `bool`: bools compare by `==` and `!=` only")
+        cx.error("no-join", node.span, f"`{node.op}` on `bool`: bools compare by `==` and `!=` only")
         return None
     result: pg.ValueType = BOOL
     if isinstance(lhs.type, pg.TileType) or isinstance(rhs.type, pg.TileType):
@@ -289,7 +285,7 @@ def _logical(cx: Context, node: ast.Binary, at: Site) -> pg.Expr | None:
     for side in (lhs, rhs):
         if element_of(side.type) != BOOL:
             cx.error(
-                "type-mismatch",
+                "logical-operand",
                 side.span,
                 f"`{node.op}` joins bools, and this is `{type_text(side.type)}`",
                 help="compare it, as in `x != 0`",

@@ -53,7 +53,8 @@ def broadcast(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr) -> Shape | No
     if not static_shape(cx, b.shape, rhs.span):
         return None
     if len(a.shape) != len(b.shape):
-        _mismatch(cx, span, lhs, rhs, f"the ranks differ, {len(a.shape)} and {len(b.shape)}")
+        message = f"{_both(lhs, rhs)} do not broadcast: the ranks differ, {len(a.shape)} and {len(b.shape)}"
+        cx.error("rank-mismatch", span, message, related=_sides(lhs, rhs))
         return None
     return tuple(_stretch(cx, span, lhs, rhs, axis) for axis in range(len(a.shape)))
 
@@ -83,7 +84,7 @@ def stores_into(cx: Context, span: Span, value: pg.Expr, target: Shape, name: st
         return False
     text = f"the value is {shape_text(type_.shape)} and {name} is {shape_text(target)}"
     if len(type_.shape) != len(target):
-        cx.error("shape-mismatch", span, f"{text}: the ranks differ")
+        cx.error("rank-mismatch", span, f"{text}: the ranks differ")
         return False
     for axis, (extent, room) in enumerate(zip(type_.shape, target, strict=True)):
         if extent is room or extent == room or extent == ONE:
@@ -156,12 +157,3 @@ def _sides(lhs: pg.Expr, rhs: pg.Expr) -> tuple[Related, ...]:
             root = side.place.root
             places.append(see(root.span, f"`{root.name}` is declared here"))
     return tuple(places)
-
-
-def _mismatch(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr, reason: str) -> None:
-    cx.error(
-        "shape-mismatch",
-        span,
-        f"{_both(lhs, rhs)} do not broadcast: {reason}",
-        related=_sides(lhs, rhs),
-    )

@@ -177,7 +177,7 @@ def _wrong_rank(cx: Context, node: ast.Index, base: pg.Place) -> None:
     count, rank = len(node.subscripts), len(base.shape)
     subscripts = "1 subscript" if count == 1 else f"{count} subscripts"
     cx.error(
-        "wrong-rank",
+        "subscript-count",
         node.span,
         f"`{base.root.name}` is `{type_text(base.root.type)}`, of rank {rank}, and has {subscripts} here",
         related=(see(base.root.span, "declared here"),),
@@ -191,11 +191,11 @@ def index_value(cx: Context, node: ast.Expr, what: str) -> pg.Expr | None:
     if value is None:
         return None
     if not isinstance(value.type, ScalarType):
-        cx.error("type-mismatch", node.span, f"{what} is a scalar, and this is `{type_text(value.type)}`")
+        cx.error("index-type", node.span, f"{what} is a scalar, and this is `{type_text(value.type)}`")
         return None
     if not value.type.is_integer:
         cx.error(
-            "type-mismatch",
+            "index-type",
             node.span,
             f"{what} is an integer, and this is `{value.type}`",
             help="convert it: `i32(..)`" if value.type.is_float else None,
@@ -248,19 +248,19 @@ def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym:
         symbol = cx.symbol(name, pg.SymbolKind.SCALAR, INDEX, hidden=True)
         cx.out.append(pg.BindScalar(span, symbol, length))
         return Sym((((symbol.key,), 1),))
-    positive(cx, span, value, "a slice selects at least one element")
+    positive(cx, span, value, "empty-slice", "a slice selects at least one element")
     return value
 
 
-def positive(cx: Context, span: ast.Span, value: Sym, rule: str) -> None:
+def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> None:
     """An extent that a configuration decides is at least 1."""
     constant = value.constant
     if constant is not None:
         if constant < 1:
-            cx.error("empty-extent", span, f"{rule}, and this extent is {constant}")
+            cx.error(code, span, f"{rule}, and this extent is {constant}")
     elif not _product_of_names(value) and is_static(cx, value):
         message = f"{rule}, and this extent, `{value}`, is not positive"
-        constrain(cx, "empty-extent", span, message, (value,), lambda env: value.evaluate(env) > 0)
+        constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
 
 
 def _product_of_names(value: Sym) -> bool:
@@ -278,7 +278,7 @@ def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg
     index = value.constant if value is not None else None
     if index is not None and not 0 <= index < extent:
         cx.error(
-            "out-of-bounds",
+            "index-out-of-range",
             span,
             f"index {index} is outside axis of extent {extent}; a single element is never masked",
             related=(see(base.root.span, f"`{base.root.name}` is `{type_text(base.root.type)}`"),),
