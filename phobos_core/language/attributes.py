@@ -130,8 +130,7 @@ kernel scale_rows(A: tensor<f32>[M, 64]) {
                     ArgumentSlot(
                         "DIM",
                         ArgumentForm.KEYWORD,
-                        "A dimension of the kernel, and a positive literal or `@autotune` name that divides"
-                        " it.",
+                        "A dimension of the kernel, and a positive literal or `@autotune` name that divides it.",
                         repeats=True,
                         low=1,
                     ),
@@ -153,9 +152,7 @@ kernel scale_rows(A: tensor<f32>[M, 64]) {
             Attribute(
                 "launch",
                 (
-                    ArgumentSlot(
-                        "threads", ArgumentForm.INTEGER, "Threads in a CTA.", low=1, high=MAX_THREADS
-                    ),
+                    ArgumentSlot("threads", ArgumentForm.INTEGER, "Threads in a CTA.", low=1, high=MAX_THREADS),
                     ArgumentSlot(
                         "min_blocks",
                         ArgumentForm.INTEGER,
@@ -262,8 +259,7 @@ kernel product(A: tensor<f32>[32, 512], B: tensor<f32>[512, 32], C: tensor<f32>[
                 "padstage",
                 (),
                 Status.ACTS,
-                "Pads tiles copied from slices whose rows are a multiple of 128 bytes, against bank"
-                " conflicts.",
+                "Pads tiles copied from slices whose rows are a multiple of 128 bytes, against bank conflicts.",
                 """\
 @padstage
 kernel turn(A: tensor<f32>[32, 32], O: tensor<f32>[32, 32]) {

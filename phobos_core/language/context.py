@@ -58,8 +58,7 @@ CTX_FIELDS: Mapping[str, CtxField] = MappingProxyType(
             CtxField(
                 "warps",
                 Variation.UNIFORM,
-                "The number of warps in the CTA, `ctx.threads / ctx.lanes`. The CTA must be a whole number of"
-                " warps.",
+                "The number of warps in the CTA, `ctx.threads / ctx.lanes`. The CTA must be a whole number of warps.",
                 constant=True,
             ),
             CtxField(

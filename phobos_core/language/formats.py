@@ -122,14 +122,10 @@ FORMATS: Mapping[str, Format] = MappingProxyType(
         for f in (
             Format("iq1s", 50, 50, Layout.GROUPED, IQ1S_TABLES, stripped_bytes=48),
             Format("iq1m", 56, 56, Layout.GROUPED, IQ1M_TABLES),
-            Format(
-                "iq2xxs", 66, 66, Layout.GROUPED, signed_magnitudes("iq2xxs", "iq2xxs"), stripped_bytes=64
-            ),
+            Format("iq2xxs", 66, 66, Layout.GROUPED, signed_magnitudes("iq2xxs", "iq2xxs"), stripped_bytes=64),
             Format("iq2xs", 74, 74, Layout.GROUPED, signed_magnitudes("iq2xs", "iq2xxs"), stripped_bytes=72),
             Format("iq2s", 82, 82, Layout.GROUPED, signed_magnitudes("iq2s", "iq2s"), stripped_bytes=80),
-            Format(
-                "iq3xxs", 98, 98, Layout.GROUPED, signed_magnitudes("iq3xxs", "iq2xxs"), stripped_bytes=96
-            ),
+            Format("iq3xxs", 98, 98, Layout.GROUPED, signed_magnitudes("iq3xxs", "iq2xxs"), stripped_bytes=96),
             Format("iq3s", 110, 110, Layout.GROUPED, signed_magnitudes("iq3s", "iq2s"), stripped_bytes=108),
             Format("q4k", 144, 144, Layout.GROUPED, NO_TABLES, scale_in_block=True),
             Format("q5k", 176, 176, Layout.GROUPED, NO_TABLES, scale_in_block=True),

@@ -26,9 +26,7 @@ KEYWORDS: Mapping[str, str] = MappingProxyType(
 
 # Read through its fields only (`language.context`), and never bound.
 RESERVED_NAME = "ctx"
-RESERVED_DOC = (
-    "Places the thread in its CTA and the CTA in its grid. Read through its fields, and never bound."
-)
+RESERVED_DOC = "Places the thread in its CTA and the CTA in its grid. Read through its fields, and never bound."
 
 # Ordinary names outside their position. Built-in and scalar type names are contextual too; they have tables
 # of their own (`language.builtins`, `language.types`).

@@ -50,9 +50,7 @@ BINARY: Mapping[str, Operator] = MappingProxyType(
             Operator("==", 3, OperatorClass.EQUALITY, "The sides are equal.", tiles=False),
             Operator("!=", 3, OperatorClass.EQUALITY, "The sides differ; true for a NaN.", tiles=False),
             Operator("<", 4, OperatorClass.ORDER, "The left side is less; false for a NaN.", tiles=False),
-            Operator(
-                "<=", 4, OperatorClass.ORDER, "The left side is less or equal; false for a NaN.", tiles=False
-            ),
+            Operator("<=", 4, OperatorClass.ORDER, "The left side is less or equal; false for a NaN.", tiles=False),
             Operator(">", 4, OperatorClass.ORDER, "The left side is greater; false for a NaN.", tiles=False),
             Operator(
                 ">=",

@@ -33,9 +33,7 @@ FORM = Form(
         uniform_scalar("col", "The column where this head's D values start in a row.", INTEGERS),
         operand("WM", OperandKind.NAMED_TILE, (F32,), "QG, W", "Receives each warp's largest score."),
         operand("WL", OperandKind.NAMED_TILE, (F32,), "QG, W", "Receives each warp's sum of exponentials."),
-        operand(
-            "WACC", OperandKind.NAMED_TILE, (F32,), "QG*W, D", "Receives each warp's weighted sum of values."
-        ),
+        operand("WACC", OperandKind.NAMED_TILE, (F32,), "QG*W, D", "Receives each warp's weighted sum of values."),
         uniform_scalar("scale", "What every score is multiplied by.", FLOATS),
     ),
     scalar_result("The index 0: called for its effect.", INDEX),

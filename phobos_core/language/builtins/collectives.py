@@ -22,9 +22,7 @@ from phobos_core.language.builtins.schema import (
 from phobos_core.language.types import INDEX
 
 OVER = (
-    Bracket(
-        "over", "ctx.lane", Scope.WARP, True, "Every lane of the warp, or of each piece of `width` lanes."
-    ),
+    Bracket("over", "ctx.lane", Scope.WARP, True, "Every lane of the warp, or of each piece of `width` lanes."),
     Bracket("over", "ctx.thread", Scope.CTA, False, "Every thread of the CTA; takes no width."),
 )
 SHUFFLES = (
@@ -33,9 +31,7 @@ SHUFFLES = (
     Bracket("down", "index", Scope.WARP, True, "The value of the lane that many places up the warp."),
     Bracket("up", "index", Scope.WARP, True, "The value of the lane that many places down the warp."),
 )
-WIDTH_DOC = (
-    "`width w` splits the warp into pieces of w lanes; w is a constant power of two that divides ctx.lanes."
-)
+WIDTH_DOC = "`width w` splits the warp into pieces of w lanes; w is a constant power of two that divides ctx.lanes."
 LANE_NOTE = "Needs every lane of its warp: control that is the same across a warp, never per lane."
 FOLD_NOTES = (
     LANE_NOTE,

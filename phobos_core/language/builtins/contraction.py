@@ -30,8 +30,7 @@ SUM_NOTE = (
     " destination takes the whole sum."
 )
 PATH_NOTE = (
-    "Under `@tensorcore` the operands are rounded to f16; tensor cores need M, N and the k-slice to be"
-    " multiples of 16."
+    "Under `@tensorcore` the operands are rounded to f16; tensor cores need M, N and the k-slice to be multiples of 16."
 )
 FUSED_NOTE = "A product that only feeds the elementwise statement after it is updated as it is written out."
 

@@ -138,11 +138,7 @@ IOTA = Builtin(
     Section.ELEMENTWISE,
     (
         Form(
-            (
-                Param(
-                    "d", (OperandKind.CONSTANT,), "An axis: a literal below the rank of the tile.", (INDEX,)
-                ),
-            ),
+            (Param("d", (OperandKind.CONSTANT,), "An axis: a literal below the rank of the tile.", (INDEX,)),),
             tile_result("The shape of the tile that is assigned.", I32),
             Scope.CTA,
             whole_value=True,

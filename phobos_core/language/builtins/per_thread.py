@@ -94,9 +94,7 @@ kernel pairs(X: tensor<f32>[256], Y: tensor<f32>[256, 2]) {
             Form(
                 (
                     Param("T", (OperandKind.RUN,), "A run of i8, a whole number of 4-byte words.", (I8,)),
-                    Param(
-                        "t", (OperandKind.CONSTANT,), "Which word; 0 if left out.", (INDEX,), optional=True
-                    ),
+                    Param("t", (OperandKind.CONSTANT,), "Which word; 0 if left out.", (INDEX,), optional=True),
                 ),
                 scalar_result("The word, unsigned.", INDEX),
             ),

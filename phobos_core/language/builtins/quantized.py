@@ -114,12 +114,10 @@ SCALED: tuple[Builtin, ...] = (
 
 FAMILY_SUMMARY = {
     Family.QDOT: "Multiplies one Q8_0 activation row by {} weights, decoded as they are read.",
-    Family.QGEMM: "Projects 128 rows of Q8_0 activations onto 64 columns of {} weights on integer tensor"
-    " cores.",
+    Family.QGEMM: "Projects 128 rows of Q8_0 activations onto 64 columns of {} weights on integer tensor cores.",
     Family.QMMA_STAGED: "Projects a batch of Q8_0 activations onto {} weights, decoded once per CTA, on"
     " integer tensor cores.",
-    Family.QMMA: "Projects a batch of Q8_0 activations onto {} weights, decoded by each warp, on"
-    " integer tensor cores.",
+    Family.QMMA: "Projects a batch of Q8_0 activations onto {} weights, decoded by each warp, on integer tensor cores.",
 }
 FAMILY_NOTES = {
     Family.QDOT: ("N is a multiple of 8, and the CTA a whole number of warps.", IN_BOUNDS),
@@ -131,8 +129,7 @@ FAMILY_NOTES = {
     ),
     Family.QMMA_STAGED: (
         CORES,
-        "Exactly one patch of 8 x 8 tiles per warp, and the CTA's threads divide the lanes that stage the N"
-        " columns.",
+        "Exactly one patch of 8 x 8 tiles per warp, and the CTA's threads divide the lanes that stage the N columns.",
         IN_BOUNDS,
     ),
     Family.QMMA: (CORES, IN_BOUNDS),
@@ -170,9 +167,7 @@ def family_multiples(family: Family) -> tuple[tuple[str, int], ...]:
 def family_form(fmt: Format, family: Family) -> Form:
     rows, columns = family_shape(family)
     activations = "aq" if family is Family.QDOT else "a"
-    tables = (
-        operand(t.name, I8, f"1, {t.table.size}", f"The table {t.table.name}.") for t in fmt.tables[family]
-    )
+    tables = (operand(t.name, I8, f"1, {t.table.size}", f"The table {t.table.name}.") for t in fmt.tables[family])
     return Form(
         (
             operand(activations, I8, f"{rows}, K", "The activations, signed bytes."),

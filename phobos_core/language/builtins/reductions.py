@@ -25,9 +25,7 @@ EXPRESSION_NOTE = (
 )
 
 
-def row_reduction(
-    name: str, summary: str, element: ScalarType | str, notes: tuple[str, ...], example: str
-) -> Builtin:
+def row_reduction(name: str, summary: str, element: ScalarType | str, notes: tuple[str, ...], example: str) -> Builtin:
     operand = tile("t", "A rank-2 tile or elementwise expression.", NUMBERS, "T", "R, C")
     return Builtin(
         name,

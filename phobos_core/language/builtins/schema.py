@@ -213,9 +213,7 @@ def uniform_scalar(name: str, doc: str, elements: tuple[ScalarType, ...]) -> Par
     return Param(name, (OperandKind.SCALAR,), doc, elements, uniform=True)
 
 
-def tile(
-    name: str, doc: str, elements: tuple[ScalarType, ...], variable: str = "", shape: str | None = None
-) -> Param:
+def tile(name: str, doc: str, elements: tuple[ScalarType, ...], variable: str = "", shape: str | None = None) -> Param:
     return Param(name, (OperandKind.TILE,), doc, elements, variable, extents(shape) if shape else None)
 
 

@@ -78,8 +78,7 @@ kernel two_phases(X: tensor<f32>[N], Y: tensor<f32>[N], BAR: tensor<i32>[2]) {
 """,
         (
             "Needs `@persistent`: the whole grid must be resident at once, and one-dimensional.",
-            "The tensor is zeroed once before the launch and not shared by kernels that run at the same"
-            " time.",
+            "The tensor is zeroed once before the launch and not shared by kernels that run at the same time.",
             "Every block must reach the call.",
         ),
         use=Use.EITHER,
@@ -116,8 +115,7 @@ kernel count_blocks(COUNT: tensor<i32>[1]) {
                 Scope.CTA,
             ),
         ),
-        "Replaces one element of a tensor if it holds the expected value, atomically, and gives the value"
-        " before.",
+        "Replaces one element of a tensor if it holds the expected value, atomically, and gives the value before.",
         """\
 kernel claim(LOCK: tensor<i32>[1]) {
   let old = atomic_cas(LOCK, 0, 0, 1)
@@ -154,8 +152,7 @@ kernel wait_for_host(FLAG: tensor<i32>[1]) {
                 Scope.CTA,
             ),
         ),
-        "Writes a flag with release ordering at system scope, after every earlier write of every thread of"
-        " the block.",
+        "Writes a flag with release ordering at system scope, after every earlier write of every thread of the block.",
         """\
 kernel raise_flag(FLAG: tensor<i32>[1]) {
   store_release(FLAG, 0, 1)
