@@ -3,8 +3,6 @@
 Out: `ATTRIBUTES`, and `autotune_choices`, the values that a search dimension stands for.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from enum import Enum
 from types import MappingProxyType
@@ -101,6 +99,7 @@ kernel scale_rows(A: tensor<f32>[M, 64]) {
 }
 """,
                 "autotune(${1:TILE} in [${2:32}, ${3:128}])",
+                repeatable=True,
                 notes=(
                     "Two values are the ends of a range, searched by doubling from the first; the second is"
                     " the inclusive bound. One value, or three and more, are the choices themselves.",
@@ -122,6 +121,7 @@ kernel scale_rows(A: tensor<f32>[M, 64]) {
 }
 """,
                 "cluster(${1:TILE} in [${2:256}, ${3:1024}])",
+                repeatable=True,
                 notes=("May repeat names of `@autotune`.", "Kept in the report."),
             ),
             Attribute(
@@ -147,6 +147,7 @@ kernel scale_rows(A: tensor<f32>[M, 64]) {
 }
 """,
                 "aligned(${1:M} = ${2:TILE})",
+                repeatable=True,
                 notes=("On a dynamic dimension it is checked once at entry: a launch that breaks it traps.",),
             ),
             Attribute(
@@ -227,6 +228,7 @@ kernel doubled(A: tensor<f32>[64, 64], O: tensor<f32>[64, 64]) {
 }
 """,
                 "registers(${1:acc})",
+                repeatable=True,
                 notes=(
                     "At most 64 elements per thread, the same number in each.",
                     "Not updated inside an `if` or `while`.",

@@ -4,8 +4,6 @@
 thing it is made of, so `max` joins two of them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import IntEnum
 from types import MappingProxyType

@@ -5,8 +5,6 @@ family reads) and `HOST_TABLES` (their sizes). The quantized built-ins are gener
 that packs weights and builds tables on the host must agree with them.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType

@@ -3,8 +3,6 @@
 The checker reads the operand class, the formatter and hover the rest.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from enum import Enum
 from types import MappingProxyType

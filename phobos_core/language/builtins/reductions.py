@@ -75,6 +75,7 @@ def gather_form(table_shape: str) -> Form:
         ),
         tile_result("The shape of `idx`, the element type of `table`.", "T", "R, C"),
         Scope.CTA,
+        dynamic=("n",),
     )
 
 
@@ -84,7 +85,7 @@ GATHER = Builtin(
     (gather_form("n"), gather_form("1, n")),
     "Looks each element of an index tile up in a table.",
     GATHER_EXAMPLE,
-    ("The table is `[n]` or `[1, n]`.",),
+    ("The table is `[n]` or `[1, n]`; a slice of a tensor may be a table of any extent.",),
 )
 
 BUILTINS: tuple[Builtin, ...] = (

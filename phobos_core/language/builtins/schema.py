@@ -11,8 +11,6 @@ a form: its first appearance binds it, later ones must agree. An element type is
 variable (`T`) with the same rule, or `join(T, U)`, the join of two variables.
 """
 
-from __future__ import annotations
-
 from enum import Enum
 from typing import NamedTuple
 
