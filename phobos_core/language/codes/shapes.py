@@ -62,9 +62,10 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "out-of-bounds",
-        "a constant index outside the dimension",
+        "an index outside the dimension",
         SUBSCRIPTS,
-        "A point is not masked, so its index lies within the extent.",
+        "A point is not masked, so its index lies within the extent. `check` reports a constant that does"
+        " not, and the emulator any access outside a tensor.",
         statements("C[0, 0] = A[64, 0]"),
         statements("C[0, 0] = A[63, 0]"),
     ),
