@@ -222,7 +222,7 @@ def _tile_extent(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
             _not_static(cx, node, symbol)
             return None
     assert value is not None
-    if not positive(cx, node.span, value, "bad-extent", "a tile has at least one element on each axis"):
+    if not positive(cx, node.span, value, "empty-extent", "a tile has at least one element on each axis"):
         return None
     return value
 

@@ -80,7 +80,7 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
         case "warps":
             if cx.threads % LANES:
                 cx.error(
-                    "needs-launch",
+                    "not-whole-warps",
                     node.span,
                     f"`ctx.warps` needs a whole number of warps, and {cx.threads} threads are not a multiple of {LANES}",
                     help=f"`@launch({-(-cx.threads // LANES) * LANES})`",
@@ -248,11 +248,11 @@ def _nonzero_divisor(cx: Context, op: str, rhs: pg.Expr, element: ScalarType) ->
     if value is None:
         return True
     if value.constant == 0:
-        cx.error("divide-by-zero", rhs.span, f"the divisor of `{op}` is the constant 0")
+        cx.error("division-by-zero", rhs.span, f"the divisor of `{op}` is the constant 0")
         return False
     if value.constant is None and is_static(cx, value) and len(value.terms) > 1:
         nonzero = f"the divisor of `{op}`, `{value}`, is 0"
-        constrain(cx, "divide-by-zero", rhs.span, nonzero, (value,), lambda env: value.evaluate(env) != 0)
+        constrain(cx, "division-by-zero", rhs.span, nonzero, (value,), lambda env: value.evaluate(env) != 0)
     return True
 
 

@@ -66,7 +66,7 @@ def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
     """A literal extent, an `@autotune` name, or a dimension, declared by its first appearance."""
     if isinstance(node, ast.IntLit):
         if node.value < 1:
-            cx.error("bad-extent", node.span, f"a dimension has at least one element, and this is {node.value}")
+            cx.error("empty-extent", node.span, f"a dimension has at least one element, and this is {node.value}")
             return None
         return sym(node.value)
     found, symbol = cx.scope.find(node.text)
@@ -77,7 +77,7 @@ def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
         return None
     bound = cx.options.dims.get(node.text)
     if bound is not None and bound < 1:
-        cx.error("bad-extent", node.span, f"a dimension has at least one element, and `-D` binds `{node.text}` to {bound}")
+        cx.error("empty-extent", node.span, f"a dimension has at least one element, and `-D` binds `{node.text}` to {bound}")
         bound = 1
     symbol = cx.symbol(node, pg.SymbolKind.DIM, INDEX)
     cx.values[symbol] = sym(node.text) if bound is None else sym(bound)

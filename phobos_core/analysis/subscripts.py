@@ -177,7 +177,7 @@ def _wrong_rank(cx: Context, node: ast.Index, base: pg.Place) -> None:
     count, rank = len(node.subscripts), len(base.shape)
     subscripts = "1 subscript" if count == 1 else f"{count} subscripts"
     cx.error(
-        "subscript-count",
+        "wrong-rank",
         node.span,
         f"`{base.root.name}` is `{type_text(base.root.type)}`, of rank {rank}, and has {subscripts} here",
         related=(see(base.root.span, "declared here"),),
@@ -280,7 +280,7 @@ def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg
     index = value.constant if value is not None else None
     if index is not None and not 0 <= index < extent:
         cx.error(
-            "index-out-of-range",
+            "out-of-bounds",
             span,
             f"index {index} is outside axis of extent {extent}; a single element is never masked",
             related=(see(base.root.span, f"`{base.root.name}` is `{type_text(base.root.type)}`"),),
