@@ -13,6 +13,7 @@ from phobos_core.analysis.context import Context, Shape, Site, element_of, infer
 from phobos_core.analysis.shapes import agree, shape_of, static_shape
 from phobos_core.analysis.symbolic import Sym, divide, sym
 from phobos_core.language.builtins import Builtin, Form, OperandKind, Param, Section
+from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
 
@@ -118,7 +119,7 @@ def _operand_code(builtin: Builtin) -> str:
     return "contraction-operand" if builtin.section is Section.CONTRACTION else "reduction-operand"
 
 
-def declared(arg: pg.Expr) -> tuple:  # type: ignore[type-arg]
+def declared(arg: pg.Expr) -> tuple[Related, ...]:
     """Where a named operand was declared."""
     if isinstance(arg, pg.TileRead):
         root = arg.place.root

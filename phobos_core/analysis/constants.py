@@ -49,14 +49,14 @@ def round_float(value: float, type_: ScalarType) -> float:
 
 def _bits_of_bf16(value: float) -> int:
     """Rounded once, from the double: an f32 between would round twice."""
-    bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    bits = int(struct.unpack("<I", struct.pack("<f", value))[0])
     nearest = struct.unpack("<f", struct.pack("<I", bits))[0]
     if nearest != value:
         # Round to odd in f32: a set last bit stands for the part that was cut, so the tie below is decided by it.
         if abs(nearest) > abs(value):
             bits -= 1
         bits |= 1
-    return int((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16)
+    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
 
 
 def wrap(value: int, type_: ScalarType, index_bits: int) -> int:

@@ -121,9 +121,6 @@ class Context:
 
     def bind(self, name: ast.Name, symbol: pg.Symbol | None) -> None:
         """Binds in the innermost scope; None binds the name to a mistake already reported."""
-        if name.text == "ctx":
-            self.error("reserved-name", name.span, "`ctx` is reserved and may not be bound")
-            return
         previous = self.scope.declare(name, symbol)
         if previous is not None:
             self.error(

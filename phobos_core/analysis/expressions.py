@@ -70,7 +70,9 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
         _unknown_field(cx, node)
         return None
     if not field.supported:
-        cx.error("not-supported-yet", node.span, f"`ctx.{field.name}` is not supported yet: per-thread code comes later")
+        cx.error(
+            "not-supported-yet", node.span, f"`ctx.{field.name}`, which differs between threads, is not supported yet"
+        )
         return None
     match field.name:
         case "threads":
@@ -82,7 +84,7 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
                 cx.error(
                     "not-whole-warps",
                     node.span,
-                    f"`ctx.warps` needs a whole number of warps, and {cx.threads} threads are not a multiple of {LANES}",
+                    f"`ctx.warps` needs a whole number of warps, and {cx.threads} threads are no multiple of {LANES}",
                     help=f"`@launch({-(-cx.threads // LANES) * LANES})`",
                 )
                 return None
