@@ -204,7 +204,7 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
         return None
     result: pg.ValueType = element
     if isinstance(a, pg.TileType) or isinstance(b, pg.TileType):
-        if at.inside is not None and not _one_element_type(cx, span, lhs, rhs, at.inside):
+        if at.one_element and not _one_element_type(cx, span, lhs, rhs, at):
             return None
         shape = broadcast(cx, span, lhs, rhs)
         if shape is None:
@@ -215,14 +215,14 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
     return pg.Binary(span, result, cast(pg.BinaryOp, op), lhs, rhs)
 
 
-def _one_element_type(cx: Context, span: ast.Span, lhs: pg.Expr, rhs: pg.Expr, builtin: str) -> bool:
+def _one_element_type(cx: Context, span: ast.Span, lhs: pg.Expr, rhs: pg.Expr, at: Site) -> bool:
     """The argument of a reduction is over tiles of one element type."""
     a, b = lhs.type, rhs.type
     if isinstance(a, pg.TileType) and isinstance(b, pg.TileType) and a.element != b.element:
         cx.error(
             "element-type",
             span,
-            f"the argument of `{builtin}` is over tiles of one element type, and these are `{a.element}` and"
+            f"the argument of `{at.inside}` is over tiles of one element type, and these are `{a.element}` and"
             f" `{b.element}`",
             help=f"convert one side, as in `{a.element if a.element.is_float else b.element}(..)`",
         )

@@ -282,7 +282,7 @@ def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg
         cx.error(
             "out-of-bounds",
             span,
-            f"index {index} is outside axis of extent {extent}; a single element is never masked",
+            f"index {index} is outside the axis, whose extent is {extent}: a single element is never masked",
             related=(see(base.root.span, f"`{base.root.name}` is `{type_text(base.root.type)}`"),),
         )
 
