@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.constants import is_static
+from phobos_core.analysis.constants import is_static, value_of
 from phobos_core.analysis.context import PLAIN, Context, Shape, Site, infer, see, shape_text, type_text
 from phobos_core.analysis.convert import assigned
 from phobos_core.analysis.shapes import static, stores_into
@@ -38,7 +38,7 @@ def var(cx: Context, stmt: ast.Var) -> None:
         cx.bind(stmt.name, None)
         return
     value = _shaped_by_value(cx, stmt.value)
-    if value is None:
+    if value is None or not _typed_by_branch(cx, value):
         cx.bind(stmt.name, None)
     else:
         _inferred(cx, stmt, value, mutable=True)
@@ -60,6 +60,25 @@ def _shaped_by_value(cx: Context, node: ast.Expr) -> pg.Expr | None:
     return infer(cx, node, Site(shape=value.type.shape, whole=True))
 
 
+def _typed_by_branch(cx: Context, value: pg.Expr) -> bool:
+    """Whether a `where` on tiles gives its tile a type: one of its branches reads a tile."""
+    if not isinstance(value, pg.Select) or not isinstance(value.type, pg.TileType) or _reads_tile(value):
+        return True
+    cx.error(
+        "where-placement",
+        value.span,
+        "a `var` without a type takes it from a branch of `where` that reads a tile, and both branches are scalars",
+        help="declare the type: `var t: tile<f32>[..] = where(..)`",
+    )
+    return False
+
+
+def _reads_tile(value: pg.Expr) -> bool:
+    if isinstance(value, pg.Select):
+        return _reads_tile(value.then) or _reads_tile(value.orelse)
+    return isinstance(value.type, pg.TileType)
+
+
 def _inferred(cx: Context, stmt: ast.Let | ast.Var, value: pg.Expr, *, mutable: bool) -> None:
     """A scalar or a tile of the value's own type."""
     if isinstance(value.type, pg.TileType):
@@ -78,7 +97,9 @@ def _typed(cx: Context, stmt: ast.Let | ast.Var, annotation: ast.TypeExpr, *, mu
         if stmt.value is not None:
             value = infer(cx, stmt.value, Site(shape=type_.shape, whole=True))
             value = None if value is None else fitted(cx, stmt.value, value, type_, f"`{stmt.name.text}`")
-        declare_tile(cx, stmt, type_, value, mutable=mutable)
+        symbol = declare_tile(cx, stmt, type_, value, mutable=mutable)
+        if mutable and stmt.value is not None:
+            cx.register_candidates.add(symbol)
         return
     if stmt.value is None:
         if type_ is not None:
@@ -112,7 +133,7 @@ def _declare_scalar(
 
 def declare_tile(
     cx: Context, stmt: ast.Let | ast.Var, type_: pg.TileType, value: pg.Expr | None, *, mutable: bool
-) -> None:
+) -> pg.Symbol:
     symbol = cx.symbol(stmt.name, pg.SymbolKind.TILE, type_, mutable=mutable)
     cx.bind(stmt.name, symbol)
     cx.declared_at[symbol] = cx.branches
@@ -122,21 +143,29 @@ def declare_tile(
         cx.out.append(pg.StoreTile(stmt.span, whole(symbol, stmt.name.span), value))
     else:
         cx.out.append(pg.DeclareTile(stmt.span, symbol, value))
+    return symbol
 
 
 def fitted(cx: Context, node: ast.Expr, value: pg.Expr, type_: pg.TileType, name: str) -> pg.Expr | None:
     """A value as it is stored to a tile or slice: in its element type, and of a shape that broadcasts to it."""
-    if isinstance(value, pg.Contract) and type_.element.is_float and value.type.element.is_integer:
-        cx.error(
-            "contraction-destination",
-            node.span if hasattr(node, "span") else value.span,
-            f"an `i8` product is `{value.type.element}`, and {name} holds `{type_.element}`",
-            help="store it to a tile of `i32`, and convert that with `f32(..)`",
-        )
-        return None
-    if not stores_into(cx, value.span, value, type_.shape, f"{name}"):
+    if not product_fits(cx, node, value, type_.element, name) or not stores_into(
+        cx, value.span, value, type_.shape, name
+    ):
         return None
     return assigned(cx, value, type_.element, value.span, name, in_tile=True)
+
+
+def product_fits(cx: Context, node: ast.Expr, value: pg.Expr, element: ScalarType, name: str) -> bool:
+    """Whether a contraction may have this destination: an integer one into a float tile is an error."""
+    if not isinstance(value, pg.Contract) or not element.is_float or value.type.element.is_float:
+        return True
+    cx.error(
+        "contraction-destination",
+        node.span,
+        f"an `i8` product is `{value.type.element}`, and {name} holds `{element}`",
+        help="store it to a tile of `i32`, and convert that with `f32(..)`",
+    )
+    return False
 
 
 def fitted_scalar(cx: Context, node: ast.Expr, value: pg.Expr, type_: ScalarType, name: str) -> pg.Expr | None:
@@ -212,7 +241,7 @@ def _tile_extent(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
             _not_static(cx, node, symbol)
             return None
     assert value is not None
-    if not positive(cx, node.span, value, "bad-extent", "a tile has at least one element on each axis"):
+    if not positive(cx, node.span, value, "empty-extent", "a tile has at least one element on each axis"):
         return None
     return value
 
@@ -222,8 +251,6 @@ def named_value(cx: Context, symbol: pg.Symbol) -> Sym | None:
     if symbol.kind in (pg.SymbolKind.DIM, pg.SymbolKind.CONSTANT):
         return cx.values[symbol]
     if symbol.kind is pg.SymbolKind.SCALAR and not symbol.mutable and symbol in cx.definitions:
-        from phobos_core.analysis.constants import value_of
-
         return value_of(cx, pg.ScalarRead(symbol.span, symbol.type, symbol))  # type: ignore[arg-type]
     return None
 

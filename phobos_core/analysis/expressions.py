@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.constants import const_as, fold_integers, fold_symbolic, is_static, value_of, wrap
+from phobos_core.analysis.constants import fold_integers, fold_symbolic, is_static, round_float, value_of, wrap
 from phobos_core.analysis.context import Context, Rule, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import cannot_join, comparison_type, convert, operand_type
 from phobos_core.analysis.shapes import broadcast, constrain, static
@@ -50,8 +50,10 @@ def integer(cx: Context, node: ast.IntLit, at: Site) -> pg.Expr | None:
 
 
 def floating(cx: Context, node: ast.FloatLit, at: Site) -> pg.Expr | None:
-    # Kept as written: it is rounded to f32, or to the float type of the tile that it meets, where that is known.
-    return pg.Const(node.span, F32, node.value)
+    value = round_float(node.value, F32)
+    if value != node.value:
+        cx.exact[node.span] = node.value
+    return pg.Const(node.span, F32, value)
 
 
 def boolean(cx: Context, node: ast.BoolLit, at: Site) -> pg.Expr | None:
@@ -68,7 +70,9 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
         _unknown_field(cx, node)
         return None
     if not field.supported:
-        cx.error("not-supported-yet", node.span, f"`ctx.{field.name}` is not supported yet: per-thread code comes later")
+        cx.error(
+            "not-supported-yet", node.span, f"`ctx.{field.name}`, which differs between threads, is not supported yet"
+        )
         return None
     match field.name:
         case "threads":
@@ -78,9 +82,9 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
         case "warps":
             if cx.threads % LANES:
                 cx.error(
-                    "needs-launch",
+                    "not-whole-warps",
                     node.span,
-                    f"`ctx.warps` needs a whole number of warps, and {cx.threads} threads are not a multiple of {LANES}",
+                    f"`ctx.warps` needs a whole number of warps, and {cx.threads} threads are no multiple of {LANES}",
                     help=f"`@launch({-(-cx.threads // LANES) * LANES})`",
                 )
                 return None
@@ -129,6 +133,9 @@ def unary(cx: Context, node: ast.Unary, at: Site) -> pg.Expr | None:
 def _fold_unary(cx: Context, node: ast.Unary, operand: pg.Const) -> pg.Const:
     value = operand.value
     if isinstance(value, float):
+        exact = cx.exact.get(operand.span)
+        if exact is not None:
+            cx.exact[node.span] = -exact
         return pg.Const(node.span, operand.type, -value)
     folded = -value if node.op == "-" else ~value
     return pg.Const(node.span, operand.type, wrap(folded, operand.type, cx.options.index_bits))
@@ -197,23 +204,25 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
         return None
     result: pg.ValueType = element
     if isinstance(a, pg.TileType) or isinstance(b, pg.TileType):
-        if at.inside is not None and not _one_element_type(cx, span, lhs, rhs, at.inside):
+        if at.one_element and not _one_element_type(cx, span, lhs, rhs, at):
             return None
         shape = broadcast(cx, span, lhs, rhs)
         if shape is None:
             return None
         result = pg.TileType(element, shape)
-    return pg.Binary(span, result, cast(pg.BinaryOp, op), convert(cx, lhs, element), convert(cx, rhs, element))
+    in_tile = result is not element
+    lhs, rhs = convert(cx, lhs, element, in_tile=in_tile), convert(cx, rhs, element, in_tile=in_tile)
+    return pg.Binary(span, result, cast(pg.BinaryOp, op), lhs, rhs)
 
 
-def _one_element_type(cx: Context, span: ast.Span, lhs: pg.Expr, rhs: pg.Expr, builtin: str) -> bool:
+def _one_element_type(cx: Context, span: ast.Span, lhs: pg.Expr, rhs: pg.Expr, at: Site) -> bool:
     """The argument of a reduction is over tiles of one element type."""
     a, b = lhs.type, rhs.type
     if isinstance(a, pg.TileType) and isinstance(b, pg.TileType) and a.element != b.element:
         cx.error(
             "element-type",
             span,
-            f"the argument of `{builtin}` is over tiles of one element type, and these are `{a.element}` and"
+            f"the argument of `{at.inside}` is over tiles of one element type, and these are `{a.element}` and"
             f" `{b.element}`",
             help=f"convert one side, as in `{a.element if a.element.is_float else b.element}(..)`",
         )
@@ -241,11 +250,11 @@ def _nonzero_divisor(cx: Context, op: str, rhs: pg.Expr, element: ScalarType) ->
     if value is None:
         return True
     if value.constant == 0:
-        cx.error("divide-by-zero", rhs.span, f"the divisor of `{op}` is the constant 0")
+        cx.error("division-by-zero", rhs.span, f"the divisor of `{op}` is the constant 0")
         return False
     if value.constant is None and is_static(cx, value) and len(value.terms) > 1:
         nonzero = f"the divisor of `{op}`, `{value}`, is 0"
-        constrain(cx, "divide-by-zero", rhs.span, nonzero, (value,), lambda env: value.evaluate(env) != 0)
+        constrain(cx, "division-by-zero", rhs.span, nonzero, (value,), lambda env: value.evaluate(env) != 0)
     return True
 
 
@@ -272,9 +281,9 @@ def _comparison(cx: Context, node: ast.Binary, lhs: pg.Expr, rhs: pg.Expr, at: S
         if shape is None:
             return None
         result = pg.TileType(BOOL, shape)
-    return pg.Compare(
-        node.span, result, cast(pg.CompareOp, node.op), convert(cx, lhs, element), convert(cx, rhs, element)
-    )
+    in_tile = result is not BOOL
+    lhs, rhs = convert(cx, lhs, element, in_tile=in_tile), convert(cx, rhs, element, in_tile=in_tile)
+    return pg.Compare(node.span, result, cast(pg.CompareOp, node.op), lhs, rhs)
 
 
 def _logical(cx: Context, node: ast.Binary, at: Site) -> pg.Expr | None:

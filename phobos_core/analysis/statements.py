@@ -9,7 +9,7 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, is_static, value_of
 from phobos_core.analysis.context import PLAIN, Context, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import convert, operand_type
-from phobos_core.analysis.declarations import fitted, fitted_scalar, let, var
+from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
@@ -138,8 +138,9 @@ def _store_point(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
         combined = _combined(cx, stmt, current, value)
         if combined is None:
             return
-        # The sum is computed in the join of both; only where that is the element's type may it be added in place.
-        accumulate = accumulate and combined.type == current.type == place.element
+        # A float sum is rounded from the join of both; only where that is the element's type is it added in place.
+        # Integers wrap, which comes to the same in any width.
+        accumulate = accumulate and (combined.type == place.element or combined.type == current.type == INDEX)
         value = convert(cx, value, place.element) if accumulate else combined
     value = fitted_scalar(cx, stmt.value, value, place.element, name)
     if value is not None:
@@ -158,12 +159,12 @@ def _store_tile(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
     accumulate = stmt.op == "+="
     if stmt.op != "=":
         current = pg.TileRead(stmt.target.span, target, place)
-        if isinstance(value, pg.Contract) and fitted(cx, stmt.value, value, target, name) is None:
+        if not product_fits(cx, stmt.value, value, place.element, name):
             return
         element = operand_type(cx, current, value)
         accumulate = accumulate and element == place.element
         if accumulate:
-            value = convert(cx, value, place.element)
+            value = convert(cx, value, place.element, in_tile=True)
         else:
             value = _combined(cx, stmt, current, value)
             if value is None:

@@ -177,7 +177,7 @@ def _wrong_rank(cx: Context, node: ast.Index, base: pg.Place) -> None:
     count, rank = len(node.subscripts), len(base.shape)
     subscripts = "1 subscript" if count == 1 else f"{count} subscripts"
     cx.error(
-        "subscript-count",
+        "wrong-rank",
         node.span,
         f"`{base.root.name}` is `{type_text(base.root.type)}`, of rank {rank}, and has {subscripts} here",
         related=(see(base.root.span, "declared here"),),
@@ -252,15 +252,17 @@ def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym:
     return value
 
 
-def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> None:
-    """An extent that a configuration decides is at least 1."""
+def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> bool:
+    """Whether an extent is at least 1; one that a configuration decides is checked for each."""
     constant = value.constant
     if constant is not None:
         if constant < 1:
             cx.error(code, span, f"{rule}, and this extent is {constant}")
+            return False
     elif not _product_of_names(value) and is_static(cx, value):
         message = f"{rule}, and this extent, `{value}`, is not positive"
         constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
+    return True
 
 
 def _product_of_names(value: Sym) -> bool:
@@ -278,9 +280,9 @@ def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg
     index = value.constant if value is not None else None
     if index is not None and not 0 <= index < extent:
         cx.error(
-            "index-out-of-range",
+            "out-of-bounds",
             span,
-            f"index {index} is outside axis of extent {extent}; a single element is never masked",
+            f"index {index} is outside the axis, whose extent is {extent}: a single element is never masked",
             related=(see(base.root.span, f"`{base.root.name}` is `{type_text(base.root.type)}`"),),
         )
 

@@ -27,7 +27,7 @@ BROADCAST = "The operands' broadcast shape."
 def math_forms(doc: str) -> tuple[Form, ...]:
     return (
         Form((tile("t", doc, FLOATS, "T"),), tile_result("The shape and type of `t`.", "T"), Scope.CTA),
-        Form((scalar("t", doc, SCALARS),), scalar_result("An f32.", F32)),
+        Form((scalar("t", doc, FLOATS),), scalar_result("An f32.", F32)),
     )
 
 
