@@ -74,8 +74,8 @@ CODES: tuple[Code, ...] = (
         "a slice with no elements",
         SUBSCRIPTS,
         "A span's length is positive, and the end of a range is above its start.",
-        statements("C[0 :+ 1, :] = A[4 : 4, :]"),
-        statements("C[0 :+ 1, :] = A[4 : 5, :]"),
+        statements("var t = A[4 : 4, :]\n" + COPY),
+        statements("var t = A[4 : 5, :]\n" + COPY),
     ),
     Code(
         "bad-step",
