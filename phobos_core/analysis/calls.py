@@ -198,7 +198,7 @@ def where(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | 
     if element is None:
         return None
     type_: pg.ValueType = element
-    if matched.form.whole_value:
+    if matched.form.result.tile:
         if not at.whole:
             _misplaced(cx, node, at)
             return None
@@ -206,7 +206,9 @@ def where(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | 
         if shape is None:
             return None
         type_ = pg.TileType(element, shape)
-    return pg.Select(node.span, type_, condition, convert(cx, then, element), convert(cx, orelse, element))
+    in_tile = matched.form.result.tile
+    then, orelse = convert(cx, then, element, in_tile=in_tile), convert(cx, orelse, element, in_tile=in_tile)
+    return pg.Select(node.span, type_, condition, then, orelse)
 
 
 def _condition_site(at: Site) -> Site:

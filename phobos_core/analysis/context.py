@@ -78,6 +78,8 @@ class Context:
     # What an immutable scalar was bound to, and the extents that this gives.
     definitions: dict[pg.Symbol, pg.Expr] = field(default_factory=dict)
     values: dict[pg.Symbol, Sym] = field(default_factory=dict)
+    # Float literals that f32 rounds, as they were written.
+    exact: dict[ast.Span, float] = field(default_factory=dict)
     # The memory that a view leads to.
     roots: dict[pg.Symbol, pg.Symbol] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
@@ -86,6 +88,8 @@ class Context:
     # `if` and `while` around the statement, and where each tile was declared in them.
     branches: int = 0
     declared_at: dict[pg.Symbol, int] = field(default_factory=dict)
+    # Every `var t: tile<T>[dims] = e`, which `@registers` may name.
+    register_candidates: set[pg.Symbol] = field(default_factory=set)
     conditional_updates: dict[pg.Symbol, ast.Span] = field(default_factory=dict)
     iota_met: bool = False
 

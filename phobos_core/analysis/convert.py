@@ -9,17 +9,21 @@ from __future__ import annotations
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import const_as, wrap
 from phobos_core.analysis.context import Context, element_of
-from phobos_core.language.types import BOOL, I32, I64, INDEX, Kind, ScalarType, join
+from phobos_core.language.types import BOOL, F64, I32, I64, INDEX, Kind, ScalarType, join
 from phobos_core.syntax.ast import Span
 
 
-def convert(cx: Context, expr: pg.Expr, element: ScalarType) -> pg.Expr:
-    """`expr` with elements of another type, by whatever conversion there is."""
+def convert(cx: Context, expr: pg.Expr, element: ScalarType, *, in_tile: bool = False) -> pg.Expr:
+    """`expr` with elements of another type, by whatever conversion there is.
+
+    A float literal is an f32, but `in_tile`, in a tile expression, it has the tile's float type from the start.
+    """
     type_ = expr.type
     if element_of(type_) == element:
         return expr
     if isinstance(expr, pg.Const):
-        return const_as(cx, expr, element)
+        exact = cx.exact.get(expr.span) if in_tile else None
+        return const_as(cx, expr if exact is None else pg.Const(expr.span, F64, exact), element)
     if isinstance(type_, pg.TileType):
         return pg.Convert(expr.span, pg.TileType(element, type_.shape), expr)
     return pg.Convert(expr.span, element, expr)
@@ -74,7 +78,9 @@ def _fits(cx: Context, literal: pg.Const, other: ScalarType) -> bool:
     return False
 
 
-def assigned(cx: Context, expr: pg.Expr, element: ScalarType, span: Span, target: str) -> pg.Expr | None:
+def assigned(
+    cx: Context, expr: pg.Expr, element: ScalarType, span: Span, target: str, *, in_tile: bool = False
+) -> pg.Expr | None:
     """`expr` converted to the element type it is assigned to, where that happens by itself.
 
     Float to float, index to float, and integers to where no conversion is spelled: index or a literal to any
@@ -88,7 +94,7 @@ def assigned(cx: Context, expr: pg.Expr, element: ScalarType, span: Span, target
     to_unsigned = element.kind is Kind.UINT and source in (I32, I64)
     to_index = element is INDEX and source.is_integer
     if to_float or to_storage or to_unsigned or to_index:
-        return convert(cx, expr, element)
+        return convert(cx, expr, element, in_tile=in_tile)
     cx.error(
         "type-mismatch",
         span,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.constants import is_static
+from phobos_core.analysis.constants import is_static, value_of
 from phobos_core.analysis.context import PLAIN, Context, Shape, Site, infer, see, shape_text, type_text
 from phobos_core.analysis.convert import assigned
 from phobos_core.analysis.shapes import static, stores_into
@@ -78,7 +78,9 @@ def _typed(cx: Context, stmt: ast.Let | ast.Var, annotation: ast.TypeExpr, *, mu
         if stmt.value is not None:
             value = infer(cx, stmt.value, Site(shape=type_.shape, whole=True))
             value = None if value is None else fitted(cx, stmt.value, value, type_, f"`{stmt.name.text}`")
-        declare_tile(cx, stmt, type_, value, mutable=mutable)
+        symbol = declare_tile(cx, stmt, type_, value, mutable=mutable)
+        if mutable and stmt.value is not None:
+            cx.register_candidates.add(symbol)
         return
     if stmt.value is None:
         if type_ is not None:
@@ -112,7 +114,7 @@ def _declare_scalar(
 
 def declare_tile(
     cx: Context, stmt: ast.Let | ast.Var, type_: pg.TileType, value: pg.Expr | None, *, mutable: bool
-) -> None:
+) -> pg.Symbol:
     symbol = cx.symbol(stmt.name, pg.SymbolKind.TILE, type_, mutable=mutable)
     cx.bind(stmt.name, symbol)
     cx.declared_at[symbol] = cx.branches
@@ -122,21 +124,29 @@ def declare_tile(
         cx.out.append(pg.StoreTile(stmt.span, whole(symbol, stmt.name.span), value))
     else:
         cx.out.append(pg.DeclareTile(stmt.span, symbol, value))
+    return symbol
 
 
 def fitted(cx: Context, node: ast.Expr, value: pg.Expr, type_: pg.TileType, name: str) -> pg.Expr | None:
     """A value as it is stored to a tile or slice: in its element type, and of a shape that broadcasts to it."""
-    if isinstance(value, pg.Contract) and type_.element.is_float and value.type.element.is_integer:
-        cx.error(
-            "contraction-destination",
-            node.span if hasattr(node, "span") else value.span,
-            f"an `i8` product is `{value.type.element}`, and {name} holds `{type_.element}`",
-            help="store it to a tile of `i32`, and convert that with `f32(..)`",
-        )
-        return None
-    if not stores_into(cx, value.span, value, type_.shape, f"{name}"):
+    if not product_fits(cx, node, value, type_.element, name) or not stores_into(
+        cx, value.span, value, type_.shape, name
+    ):
         return None
     return assigned(cx, value, type_.element, value.span, name, in_tile=True)
+
+
+def product_fits(cx: Context, node: ast.Expr, value: pg.Expr, element: ScalarType, name: str) -> bool:
+    """Whether a contraction may have this destination: an integer one into a float tile is an error."""
+    if not isinstance(value, pg.Contract) or not element.is_float or value.type.element.is_float:
+        return True
+    cx.error(
+        "contraction-destination",
+        node.span,
+        f"an `i8` product is `{value.type.element}`, and {name} holds `{element}`",
+        help="store it to a tile of `i32`, and convert that with `f32(..)`",
+    )
+    return False
 
 
 def fitted_scalar(cx: Context, node: ast.Expr, value: pg.Expr, type_: ScalarType, name: str) -> pg.Expr | None:
@@ -222,8 +232,6 @@ def named_value(cx: Context, symbol: pg.Symbol) -> Sym | None:
     if symbol.kind in (pg.SymbolKind.DIM, pg.SymbolKind.CONSTANT):
         return cx.values[symbol]
     if symbol.kind is pg.SymbolKind.SCALAR and not symbol.mutable and symbol in cx.definitions:
-        from phobos_core.analysis.constants import value_of
-
         return value_of(cx, pg.ScalarRead(symbol.span, symbol.type, symbol))  # type: ignore[arg-type]
     return None
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import cast
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.constants import const_as, fold_integers, fold_symbolic, is_static, value_of, wrap
+from phobos_core.analysis.constants import fold_integers, fold_symbolic, is_static, round_float, value_of, wrap
 from phobos_core.analysis.context import Context, Rule, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import cannot_join, comparison_type, convert, operand_type
 from phobos_core.analysis.shapes import broadcast, constrain, static
@@ -50,8 +50,10 @@ def integer(cx: Context, node: ast.IntLit, at: Site) -> pg.Expr | None:
 
 
 def floating(cx: Context, node: ast.FloatLit, at: Site) -> pg.Expr | None:
-    # Kept as written: it is rounded to f32, or to the float type of the tile that it meets, where that is known.
-    return pg.Const(node.span, F32, node.value)
+    value = round_float(node.value, F32)
+    if value != node.value:
+        cx.exact[node.span] = node.value
+    return pg.Const(node.span, F32, value)
 
 
 def boolean(cx: Context, node: ast.BoolLit, at: Site) -> pg.Expr | None:
@@ -129,6 +131,9 @@ def unary(cx: Context, node: ast.Unary, at: Site) -> pg.Expr | None:
 def _fold_unary(cx: Context, node: ast.Unary, operand: pg.Const) -> pg.Const:
     value = operand.value
     if isinstance(value, float):
+        exact = cx.exact.get(operand.span)
+        if exact is not None:
+            cx.exact[node.span] = -exact
         return pg.Const(node.span, operand.type, -value)
     folded = -value if node.op == "-" else ~value
     return pg.Const(node.span, operand.type, wrap(folded, operand.type, cx.options.index_bits))
@@ -203,7 +208,9 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
         if shape is None:
             return None
         result = pg.TileType(element, shape)
-    return pg.Binary(span, result, cast(pg.BinaryOp, op), convert(cx, lhs, element), convert(cx, rhs, element))
+    in_tile = result is not element
+    lhs, rhs = convert(cx, lhs, element, in_tile=in_tile), convert(cx, rhs, element, in_tile=in_tile)
+    return pg.Binary(span, result, cast(pg.BinaryOp, op), lhs, rhs)
 
 
 def _one_element_type(cx: Context, span: ast.Span, lhs: pg.Expr, rhs: pg.Expr, builtin: str) -> bool:
@@ -272,9 +279,9 @@ def _comparison(cx: Context, node: ast.Binary, lhs: pg.Expr, rhs: pg.Expr, at: S
         if shape is None:
             return None
         result = pg.TileType(BOOL, shape)
-    return pg.Compare(
-        node.span, result, cast(pg.CompareOp, node.op), convert(cx, lhs, element), convert(cx, rhs, element)
-    )
+    in_tile = result is not BOOL
+    lhs, rhs = convert(cx, lhs, element, in_tile=in_tile), convert(cx, rhs, element, in_tile=in_tile)
+    return pg.Compare(node.span, result, cast(pg.CompareOp, node.op), lhs, rhs)
 
 
 def _logical(cx: Context, node: ast.Binary, at: Site) -> pg.Expr | None:

@@ -9,7 +9,7 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, is_static, value_of
 from phobos_core.analysis.context import PLAIN, Context, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import convert, operand_type
-from phobos_core.analysis.declarations import fitted, fitted_scalar, let, var
+from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
@@ -158,12 +158,12 @@ def _store_tile(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
     accumulate = stmt.op == "+="
     if stmt.op != "=":
         current = pg.TileRead(stmt.target.span, target, place)
-        if isinstance(value, pg.Contract) and fitted(cx, stmt.value, value, target, name) is None:
+        if not product_fits(cx, stmt.value, value, place.element, name):
             return
         element = operand_type(cx, current, value)
         accumulate = accumulate and element == place.element
         if accumulate:
-            value = convert(cx, value, place.element)
+            value = convert(cx, value, place.element, in_tile=True)
         else:
             value = _combined(cx, stmt, current, value)
             if value is None:

@@ -252,15 +252,17 @@ def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym:
     return value
 
 
-def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> None:
-    """An extent that a configuration decides is at least 1."""
+def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> bool:
+    """Whether an extent is at least 1; one that a configuration decides is checked for each."""
     constant = value.constant
     if constant is not None:
         if constant < 1:
             cx.error(code, span, f"{rule}, and this extent is {constant}")
+            return False
     elif not _product_of_names(value) and is_static(cx, value):
         message = f"{rule}, and this extent, `{value}`, is not positive"
         constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
+    return True
 
 
 def _product_of_names(value: Sym) -> bool:
