@@ -105,7 +105,8 @@ def _cumsum(op: Op, axes: Axes) -> list[Axes]:
 
 
 def _gather(op: Op, axes: Axes) -> list[Axes]:
-    return [(), axes]
+    *where, _, _ = op.operands
+    return [()] * len(where) + [axes]
 
 
 _BELOW: dict[str, Callable[[Op, Axes], list[Axes]]] = {
