@@ -106,7 +106,7 @@ def _cumsum(op: Op, axes: Axes) -> list[Axes]:
 
 def _gather(op: Op, axes: Axes) -> list[Axes]:
     *where, _, _ = op.operands
-    return [()] * len(where) + [axes]
+    return [*([()] * len(where)), axes]
 
 
 _BELOW: dict[str, Callable[[Op, Axes], list[Axes]]] = {
