@@ -109,8 +109,9 @@ class Builder:
         element = I32 if kind == "argmax" else tile.type.element
         return self.op("reduce", (tile,), (TileType(element, (tile.type.shape[0], 1)),), {"kind": kind}).result
 
-    def gather(self, table: Value, indices: Value, token: Value) -> Value:
-        return self.op("gather", (table, indices, token), (with_element(indices.type, element_of(table.type)),)).result
+    def gather(self, table: Value, offsets: Sequence[Value], indices: Value, token: Value) -> Value:
+        result = with_element(indices.type, element_of(table.type))
+        return self.op("gather", (table, *offsets, indices, token), (result,)).result
 
     def dot(self, lhs: Value, rhs: Value, *, transposed: bool) -> Value:
         assert isinstance(lhs.type, TileType)
