@@ -159,10 +159,11 @@ class Integers:
     def minimum(self, form: Linear) -> int | None:
         """A lower bound of the form, using what bounds each loop variable symbolically."""
         best = self.range(form).lo
-        for atom in reversed(tuple(form.terms)):
-            bounds = self._loops.get(atom)
-            if bounds is None or atom not in form.terms:
-                continue
+        replaced: set[Value] = set()
+        # Each loop variable gives way to the loops around its own, so this ends.
+        while atom := next((a for a in reversed(tuple(form.terms)) if a in self._loops and a not in replaced), None):
+            replaced.add(atom)
+            bounds = self._loops[atom]
             end = bounds.lo if form.terms[atom] > 0 else bounds.last
             if end is not None and atom not in end.terms:
                 form = form.substituted(atom, end)
@@ -189,8 +190,8 @@ class Integers:
                 if isinstance(source, ScalarType):
                     self.declare(result, _range_of_type(source))
             case "add" | "sub":
-                a, b = (self.linear(v) for v in op.operands)
-                self._linear[result] = a.plus(b, 1 if op.name == "add" else -1)
+                lhs, rhs = (self.linear(v) for v in op.operands)
+                self._linear[result] = lhs.plus(rhs, 1 if op.name == "add" else -1)
             case "neg":
                 self._linear[result] = self.linear(op.operands[0]).scaled(-1)
             case "select":
@@ -250,13 +251,16 @@ class Integers:
                 return Range(0, self._threads // 32)
 
 
-def of_kernel(kernel: Kernel) -> Integers:
-    """The facts on every index value of a kernel."""
+def of_kernel(kernel: Kernel, believed: frozenset[str] = frozenset()) -> Integers:
+    """The facts on every index value of a kernel.
+
+    An assumed divisor is for whoever relies on it to use and to require, so it is no fact but for the dimensions
+    `believed`.
+    """
     facts = Integers(kernel.threads)
     for param in kernel.params:
         if param.kind == "dim":
-            # An assumed divisor is for whoever relies on it to use and to require, so it is no fact here.
-            known = param.name not in kernel.assumed
+            known = param.name not in kernel.assumed or param.name in believed
             facts.declare_extent(param.value, kernel.divisors.get(param.name, 1) if known else 1)
     observe_block(facts, kernel.body)
     return facts

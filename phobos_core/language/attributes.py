@@ -63,11 +63,10 @@ class Attribute(NamedTuple):
     def signature(self) -> str:
         if not self.slots:
             return f"@{self.name}"
-        required = [slot_text(slot) for slot in self.slots if slot.required]
-        optional = "".join(f"[, {slot_text(slot)}]" for slot in self.slots if not slot.required)
-        if not required:
-            return f"@{self.name}[({optional.removeprefix('[, ').removesuffix(']')})]"
-        return f"@{self.name}({', '.join(required)}{optional})"
+        required = ", ".join(slot_text(slot) for slot in self.slots if slot.required)
+        optional = [slot_text(slot) for slot in self.slots if not slot.required]
+        tail = "".join(f"[, {text}" for text in optional) + "]" * len(optional)
+        return f"@{self.name}({required}{tail})" if required else f"@{self.name}[({', '.join(optional)})]"
 
 
 def slot_text(slot: ArgumentSlot) -> str:

@@ -7,7 +7,6 @@ over `ctx.thread` every thread of the CTA; which of them a call is follows from 
 from __future__ import annotations
 
 from phobos_core.language.builtins.schema import (
-    BOOL,
     SCALARS,
     Bracket,
     Builtin,
@@ -19,7 +18,7 @@ from phobos_core.language.builtins.schema import (
     scalar,
     scalar_result,
 )
-from phobos_core.language.types import INDEX
+from phobos_core.language.types import BOOL, INDEX
 
 OVER = (
     Bracket("over", "ctx.lane", Scope.WARP, True, "Every lane of the warp, or of each piece of `width` lanes."),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from phobos_core.language.builtins.schema import (
-    BOOL,
     FLOATS,
     NUMBERS,
     SCALARS,
@@ -20,7 +19,7 @@ from phobos_core.language.builtins.schema import (
     tile,
     tile_result,
 )
-from phobos_core.language.types import F32, I32, INDEX
+from phobos_core.language.types import BOOL, F32, I32, INDEX
 
 BROADCAST = "The operands' broadcast shape."
 
@@ -107,7 +106,7 @@ WHERE = Builtin(
             ),
             tile_result("The shape of the tile that is assigned.", "join(T, U)"),
             Scope.CTA,
-            whole_value=True,
+            assigned_only=True,
         ),
         Form(
             (
@@ -141,7 +140,7 @@ IOTA = Builtin(
             (Param("d", (OperandKind.CONSTANT,), "An axis: a literal below the rank of the tile.", (INDEX,)),),
             tile_result("The shape of the tile that is assigned.", I32),
             Scope.CTA,
-            whole_value=True,
+            assigned_only=True,
         ),
     ),
     "Gives each element its position along one axis of the tile being assigned.",

@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from phobos_core.language.types import (
     BF16,
-    BOOL,
     F16,
     F32,
     F64,
@@ -112,8 +111,8 @@ class Form(NamedTuple):
     """One way to call a built-in.
 
     `scope` is `CTA` for a form that runs once per CTA. `dynamic` lists the symbols whose extent need not be
-    static; `multiples` the symbols that must be a multiple of a number. `whole_value` forms stand only as a
-    part of the value assigned to a tile.
+    static; `multiples` the symbols that must be a multiple of a number. An `assigned_only` form stands only inside
+    the value assigned to a tile.
     """
 
     params: tuple[Param, ...]
@@ -121,7 +120,7 @@ class Form(NamedTuple):
     scope: Scope = Scope.THREAD
     dynamic: tuple[str, ...] = ()
     multiples: tuple[tuple[str, int], ...] = ()
-    whole_value: bool = False
+    assigned_only: bool = False
 
     @property
     def shape_text(self) -> str:
@@ -225,33 +224,3 @@ def scalar_result(doc: str, element: ScalarType | str) -> Result:
 
 def tile_result(doc: str, element: ScalarType | str, shape: str | None = None) -> Result:
     return Result(doc, element, True, extents(shape) if shape else None)
-
-
-__all__ = [
-    "BOOL",
-    "FLOATS",
-    "INTEGERS",
-    "NUMBERS",
-    "SCALARS",
-    "SIGNED",
-    "STORED",
-    "UNSIGNED",
-    "Bracket",
-    "Builtin",
-    "Form",
-    "OperandKind",
-    "Param",
-    "Result",
-    "Scope",
-    "Section",
-    "Use",
-    "bracketed",
-    "extents",
-    "parameter_text",
-    "scalar",
-    "scalar_or_tile",
-    "scalar_result",
-    "tile",
-    "tile_result",
-    "uniform_scalar",
-]

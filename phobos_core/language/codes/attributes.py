@@ -20,6 +20,11 @@ SEARCHED = (
     "  let row = ctx.block.x * TILE\n"
     "  A[row :+ TILE, :] = A[row :+ TILE, :] * 2.0\n}\n"
 )
+QGEMM = (
+    "kernel example(A: tensor<i8>[128, 512], AS: tensor<f32>[128, 16], QB: tensor<i8>[64, 288],\n"
+    "               D: tensor<f16>[64, 2], C: tensor<f32>[128, 64]) {\n"
+    "  C[:, :] = q4k_qgemm_t(A[:, :], AS[:, :], QB[:, :], D[:, :])\n}\n"
+)
 
 CODES: tuple[Code, ...] = (
     Code(
@@ -136,12 +141,21 @@ CODES: tuple[Code, ...] = (
         options=("--index-bits", "32"),
     ),
     Code(
+        "not-whole-warps",
+        "a CTA that is not a whole number of warps",
+        "Indexing and synchronization",
+        "`ctx.warps`, `ctx.warp`, collectives and the built-ins that give each warp a share need a CTA whose"
+        " threads are a multiple of `ctx.lanes`.",
+        "@launch(48)\n" + statements("let w = ctx.warps\nC[:, :] = A[:, :]"),
+        "@launch(64)\n" + statements("let w = ctx.warps\nC[:, :] = A[:, :]"),
+    ),
+    Code(
         "needs-launch",
         "a built-in that needs another CTA size",
         "Quantized built-ins",
-        "`<fmt>_qgemm_t` needs @launch(256), and the built-ins that count warps a whole number of them.",
-        "@launch(48)\n" + statements("let w = ctx.warps\nC[:, :] = A[:, :]"),
-        "@launch(64)\n" + statements("let w = ctx.warps\nC[:, :] = A[:, :]"),
+        "`<fmt>_qgemm_t` works on a fixed tile and needs @launch(256).",
+        "@launch(128)\n" + QGEMM,
+        "@launch(256)\n" + QGEMM,
     ),
     Code(
         "needs-persistent",

@@ -37,7 +37,7 @@ CODES: tuple[Code, ...] = (
         "  for i in range(0, M, 32) {\n    C[i :+ 32, :] = A[i :+ 32, :] + 1.0\n  }\n}\n",
     ),
     Code(
-        "bad-extent",
+        "empty-extent",
         "an extent that is not positive",
         "Types",
         "A dimension of a tile or tensor has at least one element.",
@@ -45,7 +45,7 @@ CODES: tuple[Code, ...] = (
         statements("var t: tile<f32>[1, 64] = 0.0\n" + COPY),
     ),
     Code(
-        "subscript-count",
+        "wrong-rank",
         "more or fewer subscripts than dimensions",
         SUBSCRIPTS,
         "An indexed name has one subscript per dimension.",
@@ -61,7 +61,7 @@ CODES: tuple[Code, ...] = (
         statements("let x = A[0, 0]\n" + COPY),
     ),
     Code(
-        "index-out-of-range",
+        "out-of-bounds",
         "a constant index outside the dimension",
         SUBSCRIPTS,
         "A point is not masked, so its index lies within the extent.",

@@ -178,7 +178,7 @@ CODES: tuple[Code, ...] = (
         statements("for<unroll 2> i in range(0, 4) {\n  C[i, 0] = 1.0\n}"),
     ),
     Code(
-        "divide-by-zero",
+        "division-by-zero",
         "a division by a constant zero",
         OPERATORS,
         "An integer divided by zero has no value.",
