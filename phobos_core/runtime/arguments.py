@@ -141,9 +141,7 @@ def _scalar(symbol: Symbol, type: ScalarType, value: object) -> Any:
         case Kind.BOOL:
             fits = isinstance(value, (bool, np.bool_))
         case Kind.FLOAT:
-            # numpy.number takes in bfloat16 only by name.
-            number = isinstance(value, (int, float, np.integer, np.floating)) or np.asarray(value).dtype in _FLOATS
-            fits = number and not isinstance(value, bool)
+            fits = isinstance(value, _REALS) and not isinstance(value, bool)
         case _:
             fits = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not fits:
@@ -155,7 +153,7 @@ def _scalar(symbol: Symbol, type: ScalarType, value: object) -> Any:
     return dtype.type(value)
 
 
-_FLOATS = frozenset(DTYPES[name] for name in ("f16", "bf16", "f32", "f64"))
+_REALS = (int, float, np.integer, np.floating, ml_dtypes.bfloat16)
 
 
 class _Dimensions:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 
+from phobos_core.analysis.symbolic import sym
 from phobos_core.ir import module as ir
 from phobos_core.ir.types import MemType
 from phobos_core.language.types import F32, INDEX
@@ -44,7 +45,7 @@ KERNEL = ir.Kernel(
         ir.Decision(17, "dot", "FMA, 4 x 4 a thread", "no @tensorcore"),
         ir.Decision(14, "for", "pipelined", "two stages of cp.async"),
     ),
-    requires=(ir.Requirement("M % 32 == 0", "multiple of", ((1, ("M",)),), ((32, ()),)),),
+    requires=(ir.Requirement(sym("M"), "multiple of", sym(32), "M % 32 == 0"),),
     notes=("a note",),
 )
 
