@@ -23,7 +23,7 @@ from phobos_core.report.model import Assembler, KernelReport, Toolchain
 from phobos_core.report.source import Finding, in_order
 from phobos_core.runtime.build import Built, build
 from phobos_core.runtime.compiler import Artifact, Compiled, Request, compile_kernel, llvm_version
-from phobos_core.runtime.configurations import bound_dims, configurations
+from phobos_core.runtime.configurations import configurations
 from phobos_core.toolchain import ptxas, sass
 
 # What only an assembler can make, and the diagnostic that only it can give.
@@ -73,16 +73,13 @@ def _requests(
     checked: CheckedSources, emit: tuple[Artifact, ...], tools: Mapping[str, ptxas.Ptxas | None]
 ) -> Iterator[Request]:
     for options, file in checked.files:
-        for offset, kernel in file.kernels:
-            dims = bound_dims(kernel, options.bindings)
-            for config in configurations(kernel, options):
+        for placed in file.kernels:
+            for config in configurations(placed.kernel, options):
                 yield Request(
                     file.source,
-                    kernel,
-                    offset,
+                    placed,
                     options.target,
                     config,
-                    dims,
                     options.index_bits,
                     emit,
                     tools[options.target],
@@ -127,10 +124,10 @@ def _write(results: Sequence[Compiled], folder: Path, stems: Mapping[str, Path],
 
 def _name(request: Request, named: bool) -> str:
     """`matmul.sm_80` or `matmul.sm_80.TILE_M-64.TILE_N-64`: no character that a shell or make would read."""
-    parts = [request.kernel.name, request.target]
+    parts = [request.placed.kernel.name, request.target]
     if named:
         parts += [f"{name}-{value}" for name, value in request.config.items()]
-    parts += [f"{name}-{value}" for name, value in request.dims.items()]
+    parts += [f"{name}-{value}" for name, value in request.placed.bound.items()]
     return ".".join(parts)
 
 

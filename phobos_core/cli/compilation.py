@@ -49,7 +49,8 @@ def check_sources(sources: Found, asked: Compilation, messages: Output) -> Check
         (options, frontend.check(file.source, options)) for options in asked.options for file in sources.files
     )
     checked = CheckedSources(files, tuple(in_order(list(dict.fromkeys(f for _, c in files for f in c.findings)))))
+    # A text that cannot be read may hide the name that is asked for.
     if files and not checked.failed:
         for options in asked.options:
-            check_names([kernel for own, c in files if own is options for _, kernel in c.kernels], options)
+            check_names((names for _, c in files for names in c.names), options)
     return checked

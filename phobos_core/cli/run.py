@@ -19,8 +19,9 @@ from phobos_core.language.types import BOOL, Kind, ScalarType
 from phobos_core.report.source import Finding
 from phobos_core.runtime.arguments import DTYPES, LaunchError
 from phobos_core.runtime.compiler import Request, translate
-from phobos_core.runtime.configurations import bound_dims, configurations
+from phobos_core.runtime.configurations import configurations
 from phobos_core.runtime.devices import KernelFault
+from phobos_core.runtime.frontend import Placed
 from phobos_core.runtime.module import Kernel
 from phobos_core.runtime.options import near
 
@@ -34,13 +35,13 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         found.show(checked.findings, "text", output)
         return Status.FOUND
     [(options, file)] = checked.files
-    offset, kernel = _chosen(file.kernels, arguments.kernel, arguments.file)
+    placed = _chosen(file.kernels, arguments.kernel, arguments.file)
+    kernel = placed.kernel
     saved = _assignments(arguments.save, "--save NAME=OUT.npy")
     values = _values(kernel, _assignments(arguments.arguments, "NAME=FILE.npy or NAME=VALUE"))
     _check_saved(kernel, saved)
     config = next(configurations(kernel, options))
-    dims = bound_dims(kernel, options.bindings)
-    translated = translate(Request(file.source, kernel, offset, options.target, config, dims, options.index_bits))
+    translated = translate(Request(file.source, placed, options.target, config, options.index_bits))
     findings = [Finding(file.source, d) for d in translated.diagnostics]
     found.show(findings, "text", output)
     if translated.ptx is None:
@@ -57,8 +58,8 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     return Status.OK
 
 
-def _chosen(kernels: Sequence[tuple[int, CheckedKernel]], name: str | None, file: str) -> tuple[int, CheckedKernel]:
-    names = [kernel.name for _, kernel in kernels]
+def _chosen(kernels: Sequence[Placed], name: str | None, file: str) -> Placed:
+    names = [placed.kernel.name for placed in kernels]
     if not kernels:
         raise CommandError(f"{file} has no kernel")
     if name is None and len(kernels) > 1:

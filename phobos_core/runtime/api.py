@@ -13,7 +13,7 @@ from phobos_core.report import diagnostics as rendering
 from phobos_core.report.source import Finding, Source, in_order
 from phobos_core.report.style import PLAIN
 from phobos_core.runtime import frontend
-from phobos_core.runtime.configurations import bound_dims, check_names, configurations
+from phobos_core.runtime.configurations import check_names, configurations
 from phobos_core.runtime.options import Options, UsageError, known_target
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def compile_text(
 def check_text(source: str | bytes, name: str = "<text>", target: str = DEFAULT) -> list[Diagnostic]:
     """The diagnostics of a text, in its order. Never raises on any text."""
     checked = frontend.check(Source(name, _encoded(source)), Options(target=known_target(target)))
-    return [finding.diagnostic for finding in in_order(checked.findings)]
+    return [finding.diagnostic for finding in in_order(list(checked.findings))]
 
 
 def _encoded(source: str | bytes) -> bytes:
@@ -91,15 +91,14 @@ def _compile(
     checked = frontend.check(source, options)
     if checked.failed:
         raise CompileError(checked.findings)
-    check_names([kernel for _, kernel in checked.kernels], options)
+    check_names(checked.names, options)
     kernels: dict[str, Kernel] = {}
-    findings = checked.findings
-    for offset, kernel in checked.kernels:
-        chosen = next(configurations(kernel, options))
-        bound = bound_dims(kernel, options.bindings)
-        translated = translate(Request(source, kernel, offset, target, chosen, bound, index_bits))
+    findings = list(checked.findings)
+    for placed in checked.kernels:
+        chosen = next(configurations(placed.kernel, options))
+        translated = translate(Request(source, placed, target, chosen, index_bits))
         findings += [Finding(source, found) for found in translated.diagnostics]
-        kernels[kernel.name] = Kernel(translated)
+        kernels[placed.kernel.name] = Kernel(translated)
     if any(finding.diagnostic.severity == "error" for finding in findings):
         raise CompileError(findings)
     return Module(kernels, tuple(findings))

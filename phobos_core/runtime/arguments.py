@@ -63,18 +63,17 @@ def bind(
     values: Sequence[object],
     *,
     config: Mapping[str, int],
-    dims: Mapping[str, int],
     requires: Iterable[Requirement],
     index_bits: int,
 ) -> Bound:
-    """`dims` are the dimensions that the compilation bound; `requires` what it left to the launch."""
+    """`requires` is what the compilation left to the launch to check."""
     extents = _grid(grid)
     if len(values) != len(kernel.params):
         names = ", ".join(symbol.name for symbol in kernel.params)
         raise LaunchError(f"`{kernel.name}` takes {len(kernel.params)} arguments ({names}), not {len(values)}")
     pairs = list(zip(kernel.params, values, strict=True))
     stored = stored_tensors(kernel)
-    found = _Dimensions({**config, **dims})
+    found = _Dimensions(config)
     passed: list[Any] = []
     for symbol, value in pairs:
         match symbol.type:

@@ -33,7 +33,7 @@ def build(requests: Sequence[Request], compile_one: Callable[[Request], Compiled
     results = list(mapper(compile_one, requests))
     judged: list[Compiled] = []
     findings: list[Finding] = []
-    for _, group in groupby(results, key=lambda r: (r.request.source.name, r.request.offset, r.request.target)):
+    for _, group in groupby(results, key=lambda r: (r.request.source.name, r.request.placed.offset, r.request.target)):
         kept, found = judge(list(group))
         judged += kept
         findings += found
@@ -71,7 +71,7 @@ def _none_fits(over: list[Compiled]) -> Diagnostic:
     first = over[0].diagnostics[0]
     request = over[0].request
     message = (
-        f"none of the {len(over)} configurations of `{request.kernel.name}` fits {request.target}; "
+        f"none of the {len(over)} configurations of `{request.placed.kernel.name}` fits {request.target}; "
         f"{_bindings(request)}: {first.message}"
     )
     return replace(first, code="no-configuration-fits", message=message)
@@ -83,7 +83,7 @@ def _some_skipped(over: list[Compiled], count: int) -> Diagnostic:
     more = "" if len(over) <= NAMED else f"; and {len(over) - NAMED} more"
     were = "was" if len(over) == 1 else "were"
     message = (
-        f"{len(over)} of the {count} configurations of `{request.kernel.name}` {were} skipped, over a limit of "
+        f"{len(over)} of the {count} configurations of `{request.placed.kernel.name}` {were} skipped, over a limit of "
         f"{request.target}: {named}{more}"
     )
     line = request.source.line(over[0].diagnostics[0].start) + 1

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phobos_core import codegen, lower, passes
-from phobos_core.analysis.program import CheckedKernel
 from phobos_core.ir import module as ir
 from phobos_core.ir.printer import print_kernel
 from phobos_core.language.diagnostic import Diagnostic
@@ -20,6 +19,7 @@ from phobos_core.report.grid import suggested_grid
 from phobos_core.report.model import KernelReport
 from phobos_core.report.source import Source
 from phobos_core.runtime.assembly import Assembled, assemble, disassemble
+from phobos_core.runtime.frontend import Placed
 from phobos_core.runtime.places import at_line
 from phobos_core.toolchain import ptxas
 
@@ -28,14 +28,12 @@ Artifact = Literal["ptx", "cubin", "sass", "llvm", "ir"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`offset` is where the kernel stands in the source. `assembler` None leaves the resources unknown."""
+    """`assembler` None leaves the resources unknown."""
 
     source: Source
-    kernel: CheckedKernel
-    offset: int
+    placed: Placed
     target: str
     config: Mapping[str, int]
-    dims: Mapping[str, int]
     index_bits: int
     emit: tuple[Artifact, ...] = ("ptx",)
     assembler: ptxas.Ptxas | None = None
@@ -74,11 +72,11 @@ def translate(request: Request) -> Translated:
     kernel: ir.Kernel | None = None
     try:
         kernel = lower.lower(
-            request.kernel,
-            lower.LineTable(request.source.text, request.offset),
+            request.placed.kernel,
+            lower.LineTable(request.source.text, request.placed.offset),
             target=request.target,
             config=request.config,
-            dims=request.dims,
+            dims=request.placed.bound,
             index_bits=request.index_bits,
         )
         kernel = passes.run(kernel)
@@ -114,7 +112,8 @@ def report(translated: Translated, assembled: Assembled) -> KernelReport | None:
         kernel,
         request.source.name,
         assembled.resources,
-        suggested_grid=suggested_grid(request.kernel, {**request.config, **request.dims}),
+        dims=request.placed.bound,
+        suggested_grid=suggested_grid(request.placed.kernel, {**request.config, **request.placed.bound}),
         status="error" if errors else "ok",
         notes=(*assembled.notes, *errors),
     )

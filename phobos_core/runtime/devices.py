@@ -41,18 +41,17 @@ def run(device: str, translated: Translated, bound: Bound) -> None:
 
 def _reference(translated: Translated, bound: Bound) -> None:
     request = translated.request
-    dims = {**bound.dims, **request.dims}
     try:
         reference.run(
-            request.kernel,
+            request.placed.kernel,
             bound.grid,
             bound.values,
             config=request.config,
-            dims=dims,
+            dims=bound.dims,
             index_bits=request.index_bits,
         )
     except reference.ReferenceFault as fault:
-        span = fault.span.shifted(request.offset)
+        span = fault.span.shifted(request.placed.offset)
         found = Diagnostic("reference", "error", span.start, span.end, fault.message)
         raise KernelFault([Finding(request.source, found)]) from fault
 

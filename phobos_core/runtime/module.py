@@ -68,11 +68,10 @@ class Kernel:
         """
         request = self._translated.request
         bound = bind(
-            request.kernel,
+            request.placed.kernel,
             grid,
             arguments,
             config=self._kernel.config,
-            dims=self._kernel.dims,
             requires=self._kernel.requires,
             index_bits=self._kernel.index_bits,
         )
