@@ -159,10 +159,11 @@ class Integers:
     def minimum(self, form: Linear) -> int | None:
         """A lower bound of the form, using what bounds each loop variable symbolically."""
         best = self.range(form).lo
-        for atom in reversed(tuple(form.terms)):
-            bounds = self._loops.get(atom)
-            if bounds is None or atom not in form.terms:
-                continue
+        replaced: set[Value] = set()
+        # Each loop variable gives way to the loops around its own, so this ends.
+        while atom := next((a for a in reversed(tuple(form.terms)) if a in self._loops and a not in replaced), None):
+            replaced.add(atom)
+            bounds = self._loops[atom]
             end = bounds.lo if form.terms[atom] > 0 else bounds.last
             if end is not None and atom not in end.terms:
                 form = form.substituted(atom, end)
