@@ -251,13 +251,16 @@ class Integers:
                 return Range(0, self._threads // 32)
 
 
-def of_kernel(kernel: Kernel) -> Integers:
-    """The facts on every index value of a kernel."""
+def of_kernel(kernel: Kernel, believed: frozenset[str] = frozenset()) -> Integers:
+    """The facts on every index value of a kernel.
+
+    An assumed divisor is for whoever relies on it to use and to require, so it is no fact but for the dimensions
+    `believed`.
+    """
     facts = Integers(kernel.threads)
     for param in kernel.params:
         if param.kind == "dim":
-            # An assumed divisor is for whoever relies on it to use and to require, so it is no fact here.
-            known = param.name not in kernel.assumed
+            known = param.name not in kernel.assumed or param.name in believed
             facts.declare_extent(param.value, kernel.divisors.get(param.name, 1) if known else 1)
     observe_block(facts, kernel.body)
     return facts

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from phobos_core.analysis.program import Requirement
+from phobos_core.analysis.program import Requirement as Requirement
 from phobos_core.ir.types import MemType, Type
 from phobos_core.language.types import ScalarType
 
