@@ -142,7 +142,8 @@ def _show(reports: Sequence[KernelReport], findings: Sequence[Finding], format: 
     for report in reports:
         if format == "concise":
             output.line(text.concise(report))
-        else:
+        elif report.status == "ok" or report.artifacts:
+            # The finding of a kernel that could not be built says all that there is.
             output.line(text.full(report, output.style))
             output.line()
     found.show(findings, format, output)

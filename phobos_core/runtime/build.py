@@ -86,8 +86,7 @@ def _some_skipped(over: list[Compiled], count: int) -> Diagnostic:
         f"{len(over)} of the {count} configurations of `{request.placed.kernel.name}` {were} skipped, over a limit of "
         f"{request.target}: {named}{more}"
     )
-    line = request.source.line(over[0].diagnostics[0].start) + 1
-    return at_line(request.source, line, "configuration-skipped", message)
+    return at_line(request.source, request.placed, None, "configuration-skipped", message)
 
 
 def _bindings(request: Request) -> str:

@@ -83,9 +83,8 @@ def translate(request: Request) -> Translated:
         return Translated(request, kernel, codegen.emit(kernel))
     except (lower.LowerError, passes.PassError, codegen.CodegenError) as error:
         help = getattr(error, "help", None)
-        return Translated(
-            request, kernel, None, (at_line(request.source, error.line, error.code, error.message, help=help),)
-        )
+        found = at_line(request.source, request.placed, error.line, error.code, error.message, help=help)
+        return Translated(request, kernel, None, (found,))
 
 
 def compile_kernel(request: Request) -> Compiled:
@@ -94,7 +93,7 @@ def compile_kernel(request: Request) -> Compiled:
     kernel, ptx = translated.kernel, translated.ptx
     if kernel is None or ptx is None:
         return Compiled(request, report(translated, Assembled()), translated.diagnostics)
-    assembled = assemble(request.source, kernel, ptx, request.assembler, request.time_limit)
+    assembled = assemble(request.source, request.placed, kernel, ptx, request.assembler, request.time_limit)
     return Compiled(
         request,
         report(translated, assembled),

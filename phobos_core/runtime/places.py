@@ -5,10 +5,16 @@ from __future__ import annotations
 from phobos_core.language.codes import CODES
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report.source import Source
+from phobos_core.runtime.frontend import Placed
 
 
-def at_line(source: Source, line: int, code: str, message: str, *, help: str | None = None) -> Diagnostic:
-    start, end = line_span(source, line)
+def at_line(
+    source: Source, placed: Placed, line: int | None, code: str, message: str, *, help: str | None = None
+) -> Diagnostic:
+    """On the text of a line, counted from 1; what belongs to the whole kernel is on its name."""
+    start, end = placed.kernel.name_span.shifted(placed.offset)
+    if line and line - 1 != source.line(start):
+        start, end = line_span(source, line)
     return Diagnostic(code, CODES[code].severity, start, end, message, help=help)
 
 
