@@ -10,7 +10,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from phobos_core.ir.module import Kernel
+from phobos_core.passes.canonicalize import canonicalize
 from phobos_core.passes.errors import PassError
+from phobos_core.passes.forward import forward
 from phobos_core.passes.materialize import materialize
 from phobos_core.passes.place_barriers import place_barriers
 from phobos_core.passes.place_shared import place_shared
@@ -21,6 +23,8 @@ __all__ = ["PASSES", "PassError", "run"]
 Pass: TypeAlias = Callable[[Kernel], Kernel]
 
 PASSES: tuple[Pass, ...] = (
+    canonicalize,
+    forward,
     materialize,
     schedule,
     place_shared,
