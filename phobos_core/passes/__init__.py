@@ -19,6 +19,7 @@ from phobos_core.passes.place_barriers import place_barriers
 from phobos_core.passes.place_shared import place_shared
 from phobos_core.passes.schedule import schedule
 from phobos_core.passes.split_loops import split_loops
+from phobos_core.passes.stage import stage
 
 __all__ = ["PASSES", "PassError", "run"]
 
@@ -28,6 +29,7 @@ PASSES: tuple[Pass, ...] = (
     canonicalize,
     forward,
     materialize,
+    stage,
     split_loops,
     pipeline,
     canonicalize,
