@@ -1,0 +1,82 @@
+"""Helpers for the emulator's tests: PTX around one instruction, and PTX that LLVM emits."""
+
+from collections.abc import Callable
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from phobos_core.emulator import launch
+
+Array = npt.NDArray[Any]
+
+HEADER = ".version 8.6\n.target sm_100\n.address_size 64\n"
+THREADS = 64
+
+
+def _kind(dtype: np.dtype[Any]) -> str:
+    return f"b{8 * dtype.itemsize}"
+
+
+def instruction_ptx(body: str, inputs: dict[str, Array], result: np.dtype[Any], registers: str = "") -> str:
+    """A kernel whose thread i loads element i of each input into a register of its name, and stores %d."""
+    parameters = ", ".join(f".param .u64 p_{name}" for name in ["d", *inputs])
+    lines = [f".reg .b64 %addr, %i; .reg .b32 %t, %c, %n; .reg .{_kind(result)} %d; {registers}"]
+    lines += ["mov.u32 %t, %tid.x; mov.u32 %c, %ctaid.x; mad.lo.u32 %t, %c, 64, %t; cvt.u64.u32 %i, %t;"]
+    for name, values in inputs.items():
+        kind = _kind(values.dtype)
+        register = "b16" if kind == "b8" else kind
+        lines += [
+            f".reg .{register} %{name};",
+            f"ld.param.u64 %addr, [p_{name}]; mad.lo.s64 %addr, %i, {values.itemsize}, %addr;",
+            f"ld.global.{kind} %{name}, [%addr];",
+        ]
+    lines += [
+        body,
+        f"ld.param.u64 %addr, [p_d]; mad.lo.s64 %addr, %i, {result.itemsize}, %addr;",
+        f"st.global.{_kind(result)} [%addr], %d;",
+        "ret;",
+    ]
+    text = "\n".join(lines)
+    return f"{HEADER}.visible .entry k({parameters})\n.maxntid {THREADS}\n{{\n{text}\n}}\n"
+
+
+Apply = Callable[..., Array]
+
+
+@pytest.fixture
+def apply() -> Apply:
+    """`apply("add.s32 %d, %a, %b;", "i4", a=..., b=...)`: the instruction on each element."""
+
+    def run(body: str, result: Any, *, registers: str = "", **inputs: Array) -> Array:
+        dtype = np.dtype(result)
+        rows = [np.asarray(each) for each in inputs.values()]
+        size = max(each.size for each in rows)
+        padded = -(-size // THREADS) * THREADS
+        inputs = {name: np.resize(np.asarray(each), padded) for name, each in inputs.items()}
+        out = np.zeros(padded, dtype)
+        ptx = instruction_ptx(body, inputs, dtype, registers)
+        launch(ptx, "k", (padded // THREADS, 1, 1), [out, *inputs.values()])
+        return out[:size]
+
+    return run
+
+
+@pytest.fixture
+def emit() -> Callable[[str, str], str]:
+    """PTX that LLVM's NVPTX target writes for textual IR, optimised as a compiler would."""
+
+    def run(ir: str, cpu: str) -> str:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        target = llvm.Target.from_triple("nvptx64-nvidia-cuda")
+        machine = target.create_target_machine(cpu=cpu, opt=3)
+        module = llvm.parse_assembly(ir)
+        module.verify()
+        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
+        builder.getModulePassManager().run(module, builder)
+        return str(machine.emit_assembly(module))
+
+    return run
