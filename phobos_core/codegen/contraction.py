@@ -26,7 +26,7 @@ from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.types import I8, I32, ScalarType
 
 # FMAs written in one turn of the loop over K, at most.
-_BUDGET = 256
+_BUDGET = 128
 _WIDEST = 16
 
 
