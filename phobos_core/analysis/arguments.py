@@ -92,7 +92,7 @@ def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
             cx.error(
                 "not-a-tile",
                 arg.span,
-                f"`{param.name}` of `{builtin.name}` is a tile, and this is a scalar `{arg.type}`",
+                f"`{builtin.name}` takes a tile, and this is a scalar `{arg.type}`",
                 help="`max` takes scalars too" if builtin.name == "tmax" else None,
             )
             return
@@ -106,7 +106,7 @@ def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
             )
             return
         if tile and OperandKind.TILE not in param.accepts:
-            cx.error("not-a-scalar", arg.span, f"`{param.name}` of `{builtin.name}` is a scalar, and this is a tile")
+            cx.error("not-a-scalar", arg.span, f"`{builtin.name}` takes a scalar, and this is a tile")
             return
     cx.error("element-type", args[0].span, f"`{builtin.name}` does not take these arguments")
 
@@ -147,10 +147,13 @@ def _element_fits(cx: Context, builtin: Builtin, form: Form, param: Param, arg: 
         code = "unsigned-arithmetic"
     else:
         code = "element-type"
+    taken = tuple(dict.fromkeys(e for p in _alternatives(builtin, param.name) for e in p.elements))
+    together = " with the other arguments here" if element in taken else ""
+    listed = _listed(param.elements if together else taken)
     cx.error(
         code,
         arg.span,
-        f"`{builtin.name}` takes {_listed(param.elements)}, and this is `{element}`",
+        f"`{builtin.name}` takes {listed}{together}, and this is `{element}`",
         related=declared(arg),
         help=_conversion_help(element, param.elements),
     )

@@ -112,6 +112,9 @@ def math(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
             if element is None or shape is None:
                 return None
             type_ = pg.TileType(element, shape)
+        if not element_of(type_).is_float:
+            cx.error("element-type", node.span, "`pow` takes floats, and both of these are integers")
+            return None
         args = tuple(convert(cx, arg, element_of(type_)) for arg in args)
     if not isinstance(type_, pg.TileType) and matched.form.result.element == F32:
         type_ = F32
@@ -214,7 +217,7 @@ def where(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | 
 
 
 def _condition_site(at: Site) -> Site:
-    return Site(shape=at.shape, condition=True, inside=at.inside, inferred=at.inferred)
+    return Site(at.shape, False, True, at.inside, at.one_element, at.inferred)
 
 
 def _selected_shape(cx: Context, node: ast.Call, condition: pg.Expr, then: pg.Expr, orelse: pg.Expr) -> Shape | None:
@@ -303,7 +306,7 @@ def _argument_site(builtin: Builtin) -> Site:
 
 
 def reduction(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | None:
-    matched = match(cx, node, builtin, _argument_site(builtin))
+    matched = match(cx, node, builtin, Site(inside=builtin.name, one_element=True))
     if matched is None:
         return None
     result = matched.form.result.element

@@ -141,10 +141,7 @@ def _file_rules(source: SourceFile) -> list[Diagnostic]:
         span = name.span.shifted(placed.offset)
         earlier = first.setdefault((type(placed.item), name.text), span)
         kind = "kernel" if isinstance(placed.item, Kernel) else "function"
-        if name.text == "ctx":
-            message = f"`ctx` is reserved and may not name a {kind}"
-            found.append(Diagnostic("reserved-name", "error", span.start, span.end, message))
-        elif earlier != span:
+        if earlier != span:
             message = f"a {kind} named `{name.text}` is already declared in this file"
             related = (see(earlier, "declared here"),)
             found.append(Diagnostic("duplicate-name", "error", span.start, span.end, message, related))
@@ -163,9 +160,7 @@ def _function_rules(function: Function) -> list[Diagnostic]:
     first: dict[str, Span] = {}
     for param in function.params:
         earlier = first.setdefault(param.text, param.span)
-        if param.text == "ctx":
-            found.append(Diagnostic("reserved-name", "error", *param.span, "`ctx` is reserved and may not be bound"))
-        elif earlier != param.span:
+        if earlier != param.span:
             message = f"`{param.text}` is already a parameter of `{name.text}`"
             related = (see(earlier, "declared here"),)
             found.append(Diagnostic("duplicate-name", "error", *param.span, message, related))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, expressible, is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Shape, Site, infer, see, type_text
+from phobos_core.analysis.context import PLAIN, Context, Site, infer, see, type_text
 from phobos_core.analysis.convert import convert
 from phobos_core.analysis.shapes import constrain
 from phobos_core.analysis.symbolic import Sym
@@ -67,16 +67,8 @@ def whole(symbol: pg.Symbol, span: ast.Span) -> pg.Place:
     """All of a tile, a view or a tensor."""
     type_ = symbol.type
     assert not isinstance(type_, ScalarType)
-    return pg.Place(span, symbol, type_.element, shape_of_symbol(symbol))
-
-
-def shape_of_symbol(symbol: pg.Symbol) -> Shape:
-    match symbol.type:
-        case pg.TileType(_, shape):
-            return shape
-        case pg.TensorType(_, dims):
-            return dims
-    return ()
+    shape = type_.shape if isinstance(type_, pg.TileType) else type_.dims
+    return pg.Place(span, symbol, type_.element, shape)
 
 
 def _base(cx: Context, node: ast.Expr, *, points: bool) -> pg.Place | None:
@@ -282,7 +274,7 @@ def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg
         cx.error(
             "out-of-bounds",
             span,
-            f"index {index} is outside axis of extent {extent}; a single element is never masked",
+            f"index {index} is outside the axis, whose extent is {extent}: a single element is never masked",
             related=(see(base.root.span, f"`{base.root.name}` is `{type_text(base.root.type)}`"),),
         )
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from phobos_core.codegen import types
 from phobos_core.codegen.errors import CodegenError
-from phobos_core.codegen.viewop import ViewOperands
 from phobos_core.codegen.writer import Writer
+from phobos_core.ir.divisors import Vectors
 from phobos_core.ir.integers import Integers
-from phobos_core.ir.module import Block, Kernel, Op, Value
+from phobos_core.ir.module import Kernel, Value
+from phobos_core.ir.rewrite import Index
 from phobos_core.language.targets import TARGETS, Feature, least_target
 from phobos_core.language.types import ScalarType
 
@@ -42,18 +41,17 @@ class Window:
 @dataclass(slots=True)
 class Context:
     """`scalars` and `registers` hold the operands of scalars and of tiles with a layout, one per run of the thread.
-    `tiles` holds the ops of virtual tile values, evaluated where they are consumed."""
+    `ir` knows the ops of virtual tile values, which are evaluated where they are consumed."""
 
     kernel: Kernel
     writer: Writer
     facts: Integers
-    uses: Counter[Value]
+    ir: Index
+    vectors: Vectors
     scalars: dict[Value, str] = field(default_factory=dict)
     registers: dict[Value, list[str]] = field(default_factory=dict)
-    tiles: dict[Value, Op] = field(default_factory=dict)
     memories: dict[Value, Memory] = field(default_factory=dict)
     windows: dict[Value, Window] = field(default_factory=dict)
-    views: dict[Value, ViewOperands] = field(default_factory=dict)
     helpers: set[str] = field(default_factory=set)
     thread: str = "0"
     shared: str = ""
@@ -123,11 +121,3 @@ class Context:
                 self.line,
                 f"`{operation}` needs {least} or newer, and the target is {target.name}",
             )
-
-
-def walk(block: Block) -> Iterator[Op]:
-    """All ops of a block and of the regions within."""
-    for op in block.ops:
-        yield op
-        for region in op.regions:
-            yield from walk(region)

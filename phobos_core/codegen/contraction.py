@@ -18,8 +18,7 @@ from phobos_core.codegen.convert import convert
 from phobos_core.codegen.evaluate import Evaluation
 from phobos_core.codegen.index import Coord
 from phobos_core.codegen.sweep import store_run
-from phobos_core.codegen.tree import anchor_of
-from phobos_core.codegen.width import width_of_tree, width_of_view
+from phobos_core.codegen.tree import anchor_of, loads_of
 from phobos_core.codegen.writer import ROLLED
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.schedule import Contraction
@@ -27,7 +26,7 @@ from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.types import I8, I32, ScalarType
 
 # FMAs written in one turn of the loop over K, at most.
-_BUDGET = 256
+_BUDGET = 128
 _WIDEST = 16
 
 
@@ -37,7 +36,7 @@ class _Patch:
     tile; `row_inside` and `column_inside` are the conditions under which they were inside already.
 
     `step` is how many k one load of an operand along K brings; `group` how many columns one vector of sums holds;
-    the operands' loads are at most `lhs_width` and `rhs_width` wide."""
+    loads along K are at most `access` wide."""
 
     lhs: Value
     rhs: Value
@@ -51,8 +50,7 @@ class _Patch:
     run: int
     group: int
     step: int
-    lhs_width: int
-    rhs_width: int
+    access: int
     dp4a: bool
 
 
@@ -82,18 +80,15 @@ def _patch(cg: Context, store: Op, schedule: Contraction, number: Coord) -> None
     patch = _plan(cg, target, dot, schedule, number)
     sums = _walk(cg, patch)
     evaluation = Evaluation(cg)
-    width = min(width_of_tree(cg, value, patch.run), width_of_view(cg, view, patch.run))
     results = []
     for i, row in enumerate(patch.rows):
         for j, column in enumerate(patch.columns):
+            place = (row, column)
+            evaluation.give(dot.result, place, patch.run, _columns_of(cg, patch, sums[i], j))
             condition = index.both(cg, patch.row_inside[i], patch.column_inside[j])
-            products = cg.pieces(_columns_of(cg, patch, sums[i], j), patch.accumulator, patch.run, width)
-            for piece, operand in enumerate(products):
-                place = (row, column.plus(piece * width))
-                evaluation.give(dot.results[0], place, width, operand)
-                results.append((place, evaluation.at(value, place, width), condition))
+            results.append((place, evaluation.at(value, place, patch.run), condition))
     for place, operand, condition in results:
-        store_run(cg, target, place, operand, width, condition)
+        store_run(cg, target, place, operand, patch.run, condition)
 
 
 def _plan(cg: Context, target: Window, dot: Op, schedule: Contraction, number: Coord) -> _Patch:
@@ -102,6 +97,7 @@ def _plan(cg: Context, target: Window, dot: Op, schedule: Contraction, number: C
     assert isinstance(lhs.type, TileType)
     depth = lhs.type.shape[1]
     row_count, column_count = target.shape
+    step, access = _widths(cg, dot, depth, schedule.use_dp4a)
     run = schedule.run
     r, c = index.divided(cg, number, schedule.columns)
     rows = [r.plus(i * schedule.rows) for i in range(schedule.tm)]
@@ -120,9 +116,8 @@ def _plan(cg: Context, target: Window, dot: Op, schedule: Contraction, number: C
         tuple(inside for _, inside in run_limits),
         run,
         _group(schedule.tn, run),
-        _step(cg, lhs, rhs, transposed, depth, schedule.use_dp4a),
-        width_of_tree(cg, lhs, _WIDEST),
-        width_of_tree(cg, rhs, _WIDEST),
+        step,
+        access,
         schedule.use_dp4a,
     )
 
@@ -134,17 +129,13 @@ def _group(tn: int, run: int) -> int:
     return next(g for g in (4, 2, 1) if tn % g == 0)
 
 
-def _step(cg: Context, lhs: Value, rhs: Value, transposed: bool, depth: int, dp4a: bool) -> int:
-    """How many k at a time: as many as a vector access of each operand along K brings."""
-    along = [lhs, rhs] if transposed else [lhs]
-    most = _WIDEST // element_of(lhs.type).bytes
-    if dp4a:
-        step = max(4, min(width_of_tree(cg, v, most) for v in along))
-    else:
-        step = min(4, *(width_of_tree(cg, v, most) for v in along))
-    while depth % step:
-        step //= 2
-    return step
+def _widths(cg: Context, dot: Op, depth: int, dp4a: bool) -> tuple[int, int]:
+    """How many k to take at a time, and how many at most in one access along K."""
+    lhs, rhs = dot.operands
+    along = [lhs, rhs] if dot.attrs["transposed"] else [lhs]
+    views = [load.operands[0] for value in along for load in loads_of(cg, value)]
+    access = cg.vectors.widest(views, depth).vector
+    return (max(4, access), access) if dp4a else (min(4, access),) * 2
 
 
 def _walk(cg: Context, patch: _Patch) -> list[list[str]]:
@@ -238,10 +229,8 @@ def _columns_of(cg: Context, patch: _Patch, sums: list[str], run: int) -> str:
 def _operand(
     cg: Context, evaluation: Evaluation, patch: _Patch, value: Value, place: tuple[Coord, Coord], width: int
 ) -> str:
-    widest = patch.lhs_width if value is patch.lhs else patch.rhs_width
-    return convert(
-        cg, evaluation.in_pieces(value, place, width, widest), element_of(value.type), patch.accumulator, width
-    )
+    operand = evaluation.at(value, place, width)
+    return convert(cg, operand, element_of(value.type), patch.accumulator, width)
 
 
 def _repeated(cg: Context, vector: str, type: str, width: int, lane: int, count: int) -> str:
@@ -283,8 +272,7 @@ def _multiply_bytes(cg: Context, patch: _Patch, k: Coord, sums: list[str]) -> li
 
 def _words(cg: Context, evaluation: Evaluation, patch: _Patch, value: Value, place: tuple[Coord, Coord]) -> list[str]:
     """`step` bytes along K as the 32-bit words that they pack."""
-    widest = patch.lhs_width if value is patch.lhs else patch.rhs_width
-    operand = evaluation.in_pieces(value, place, patch.step, widest)
+    operand = evaluation.in_pieces(value, place, patch.step, patch.access)
     count = patch.step // 4
     whole = cg.writer.pure(f"bitcast {cg.type(I8, patch.step)} {operand} to {cg.type(I32, count)}")
     return cg.lanes(whole, "i32", count)

@@ -7,15 +7,18 @@ index width per dynamic dimension.
 
 from __future__ import annotations
 
-from collections import Counter
+from dataclasses import replace
 
 from phobos_core.codegen import memory
-from phobos_core.codegen.context import Context, walk
+from phobos_core.codegen.context import Context
 from phobos_core.codegen.statements import block
 from phobos_core.codegen.writer import SUBPROGRAM, Writer
 from phobos_core.ir import integers
+from phobos_core.ir.divisors import Vectors
 from phobos_core.ir.module import Kernel, Param, Value
 from phobos_core.ir.ops import OPS
+from phobos_core.ir.rewrite import Index
+from phobos_core.ir.tree import buffer_of
 from phobos_core.language.types import BOOL, ScalarType
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -24,9 +27,11 @@ _TID = "llvm.nvvm.read.ptx.sreg.tid.x"
 
 def module_text(kernel: Kernel) -> str:
     writer = Writer()
-    written = _written(kernel)
-    uses = Counter(v for op in walk(kernel.body) for v in op.operands)
-    cg = Context(kernel, writer, integers.of_kernel(kernel), uses, shared=f"@{shared_name(kernel)}")
+    index = Index(kernel.body)
+    # Codegen can ask nothing of the launch, so it leans on no assumed divisor.
+    vectors = Vectors(replace(kernel, assumed=frozenset()), index)
+    cg = Context(kernel, writer, integers.of_kernel(kernel), index, vectors, shared=f"@{shared_name(kernel)}")
+    written = {buffer_of(index, op.operands[0]) for op in index.ops if OPS[op.name].effect == "write"}
     writer.at_line(kernel.line)
     if kernel.threads > 1:
         writer.declarations[_TID] = f"declare i32 @{_TID}()"
@@ -78,18 +83,6 @@ def _passed(cg: Context, element: ScalarType) -> str:
     if element == BOOL:
         return "i8"
     return "i16" if element.is_float and element.bits == 16 else cg.type(element)
-
-
-def _written(kernel: Kernel) -> set[Value]:
-    """The buffers that some op writes."""
-    owners: dict[Value, Value] = {}
-    found: set[Value] = set()
-    for op in walk(kernel.body):
-        if op.name in ("view", "flat"):
-            owners[op.results[0]] = owners.get(op.operands[0], op.operands[0])
-        elif OPS[op.name].effect == "write":
-            found.add(owners.get(op.operands[0], op.operands[0]))
-    return found
 
 
 def shared_name(kernel: Kernel) -> str:

@@ -42,7 +42,7 @@ class Evaluation:
         key = (value, place, width)
         found = self._known.get(key)
         if found is None:
-            op, writer = self._cg.tiles[value], self._cg.writer
+            op, writer = self._cg.ir.definition[value], self._cg.writer
             consumer = writer.line
             writer.at_line(op.line)
             found = self._known[key] = self._compute(op, place, width)

@@ -12,8 +12,8 @@ from math import prod
 from phobos_core.codegen import index
 from phobos_core.codegen.context import Context, Memory, Window
 from phobos_core.codegen.index import Coord
-from phobos_core.codegen.viewop import view_operands
 from phobos_core.ir.module import Op, Param, Value
+from phobos_core.ir.tree import view_of
 from phobos_core.ir.types import MemType, ViewType
 
 GLOBAL, SHARED = 1, 3
@@ -41,10 +41,9 @@ def _operand_or_int(operand: str) -> int | str:
 
 
 def stage_bytes(mem: MemType, pitch: int | None) -> int:
-    """One copy of an allocation; the next stage begins at the next multiple of 16 bytes."""
+    """One copy of an allocation."""
     shape = [d for d in mem.shape if d is not None]
-    elements = prod(shape[:-1]) * (pitch or shape[-1])
-    return (elements * mem.element.bytes + 15) // 16 * 16
+    return prod(shape[:-1]) * (pitch or shape[-1]) * mem.element.bytes
 
 
 def allocation(cg: Context, op: Op, buffer: str) -> Memory:
@@ -70,17 +69,16 @@ def flat(memory: Memory, mem: MemType) -> Memory:
 
 
 def window(cg: Context, op: Op) -> Window:
-    operands = view_operands(op)
-    cg.views[op.results[0]] = operands
-    memory = cg.memories[operands.buffer]
-    view = op.results[0].type
-    assert isinstance(view, ViewType)
-    origin = element_pointer(cg, memory, operands.offsets, operands.stage)
+    view = op.result
+    assert isinstance(view.type, ViewType)
+    parts = view_of(cg.ir, view)
+    memory = cg.memories[parts.mem]
+    origin = element_pointer(cg, memory, parts.offsets, parts.stage)
     bounds = tuple(
-        None if bound is None else _bounds(cg, offset, *bound, extent)
-        for bound, offset, extent in zip(operands.bounds, operands.offsets, view.shape, strict=True)
+        None if upper is None else _bounds(cg, offset, lower, upper, extent)
+        for (lower, upper), offset, extent in zip(parts.bounds, parts.offsets, view.type.shape, strict=True)
     )
-    return Window(memory, origin, view.shape, bounds)
+    return Window(memory, origin, view.type.shape, bounds)
 
 
 def element_pointer(cg: Context, memory: Memory, indices: Sequence[Value], stage: Value | None = None) -> str:

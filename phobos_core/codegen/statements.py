@@ -33,8 +33,8 @@ def statement(cg: Context, op: Op) -> None:
     emit = _STATEMENTS.get(op.name)
     if emit is not None:
         emit(cg, op)
-    elif isinstance(op.results[0].type, TileType):
-        cg.tiles[op.results[0]] = op
+    elif isinstance(op.result.type, TileType):
+        pass  # evaluated where it is consumed
     elif OPS[op.name].elementwise:
         cg.scalars[op.results[0]] = elementwise(cg, op, [cg.scalars[v] for v in op.operands], 1)
     else:
@@ -96,11 +96,9 @@ def _view(cg: Context, op: Op) -> None:
 
 
 def _load(cg: Context, op: Op) -> None:
-    (result,) = op.results
-    assert isinstance(result.type, TileType)
-    if result.type.layout is None:
-        cg.tiles[result] = op
-    else:
+    """A load without a layout is virtual."""
+    assert isinstance(op.result.type, TileType)
+    if op.result.type.layout is not None:
         hold(cg, op)
 
 

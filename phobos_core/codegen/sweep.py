@@ -12,9 +12,10 @@ from phobos_core.codegen import access, index, memory
 from phobos_core.codegen.context import Context, Window
 from phobos_core.codegen.evaluate import Evaluation, Place
 from phobos_core.codegen.index import Coord
-from phobos_core.codegen.tree import cost, holds_registers
+from phobos_core.codegen.tree import cost
 from phobos_core.codegen.writer import ROLLED
 from phobos_core.ir.module import Op, Value
+from phobos_core.ir.tree import held
 from phobos_core.ir.types import TileType
 
 # Unrolled at most this many instructions in a row; a group of a loop has about as many.
@@ -30,7 +31,7 @@ def sweep(cg: Context, op: Op, vector: int) -> None:
     threads = cg.kernel.threads
     full, tail = divmod(runs, threads)
     group = max(1, _BUDGET // cost(cg, value, vector))
-    if holds_registers(cg, value) or full <= group * _TURNS:
+    if held(cg.ir, value) or full <= group * _TURNS:
         for start in range(0, full, group):
             _group(cg, target, value, vector, [index.fixed(i) for i in range(start, min(start + group, full))])
     else:

@@ -19,10 +19,10 @@ def cost(cg: Context, value: Value, width: int) -> int:
 
 
 def _cost(cg: Context, value: Value, width: int, seen: set[Value]) -> int:
-    if value in seen or value not in cg.tiles:
+    if value in seen or value in cg.registers or value not in cg.ir.definition:
         return 0
     seen.add(value)
-    op = cg.tiles[value]
+    op = cg.ir.definition[value]
     if op.name == "load":
         return 2
     own = 0 if op.name in _CHEAP else _WEIGHTS.get(op.name, 1) * width
@@ -30,13 +30,13 @@ def _cost(cg: Context, value: Value, width: int, seen: set[Value]) -> int:
 
 
 def anchor_of(cg: Context, value: Value) -> Op | None:
-    """The anchor that a tree reaches through element-wise ops."""
-    op = cg.tiles.get(value)
+    """The anchor that a tree reaches through ops that keep each element at its place."""
+    op = cg.ir.definition.get(value)
     if op is None:
         return None
     if OPS[op.name].anchor:
         return op
-    if not OPS[op.name].elementwise:
+    if not OPS[op.name].elementwise and op.name != "tril":
         return None
     found = (anchor_of(cg, v) for v in op.operands)
     return next((a for a in found if a is not None), None)
@@ -44,7 +44,7 @@ def anchor_of(cg: Context, value: Value) -> Op | None:
 
 def loads_of(cg: Context, value: Value) -> list[Op]:
     """Every load in a tree, but not below its anchor, that walks its view's last axis along the value's last axis."""
-    op = cg.tiles.get(value)
+    op = cg.ir.definition.get(value)
     if op is None or OPS[op.name].anchor:
         return []
     if op.name == "load":
@@ -53,11 +53,3 @@ def loads_of(cg: Context, value: Value) -> list[Op]:
         return []
     operands = [v for v in op.operands if isinstance(v.type, TileType)]
     return [load for v in operands for load in loads_of(cg, v)]
-
-
-def holds_registers(cg: Context, value: Value) -> bool:
-    """Whether a tree reads a tile with a layout."""
-    if value in cg.registers:
-        return True
-    op = cg.tiles.get(value)
-    return op is not None and any(holds_registers(cg, v) for v in op.operands if isinstance(v.type, TileType))

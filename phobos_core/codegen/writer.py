@@ -31,8 +31,8 @@ class Loop:
 
 
 class Writer:
-    """`lines` is the body so far, `line` the source line that it has come to, `label` the block that it is in; `declarations` and `nodes` (metadata) are what the
-    module must have for it."""
+    """`lines` is the body so far, come to source line `line` and to the block `label`; `declarations` and `nodes`
+    (metadata) are what the module must have for it."""
 
     __slots__ = (
         "_blocks",
