@@ -137,9 +137,7 @@ class ErrorExpr:
     span: Span
 
 
-Expr: TypeAlias = (
-    Name | IntLit | FloatLit | BoolLit | CtxField | Unary | Binary | Index | Call | Collective | ErrorExpr
-)
+Expr: TypeAlias = Name | IntLit | FloatLit | BoolLit | CtxField | Unary | Binary | Index | Call | Collective | ErrorExpr
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,62 @@
+"""Schedules: which thread writes which element of a store, and in what order the work goes.
+
+Set on each `store` by the pass `schedule`, read by the pass that places barriers (two accesses with one thread map
+need no barrier between) and by codegen.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Element-wise, spread as `Cyclic(threads, vector)` over the row-major elements of the stored view.
+
+    `vector` divides the last extent, and every access in the value tree that walks the last axis with stride 1 may use
+    it: its addresses are multiples of the access (or of 16 bytes, for a longer one), and where the last axis is masked
+    a run lies wholly inside or wholly outside the bounds."""
+
+    vector: int
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """A `dot` anchor on CUDA cores: a grid of `rows` x `columns` thread patches, each `tm` x `tn` outputs.
+
+    Thread t owns patch (t / columns, t % columns) and, where patches outnumber threads, t + threads, ... .
+    Patch (r, c) holds rows r, r + rows, ... (tm of them) and the runs of `run` columns number c, c + columns, ...
+    (tn / run of them): neighbouring threads work on neighbouring elements, so that their accesses meet different
+    banks. `run` is a power of two that divides tn and the extent of the columns; the epilogue and an operand whose
+    last axis is the columns are accessed `run` elements at a time where alignment allows.
+    Elements past the extents are computed on clamped indices and not stored.
+    `use_dp4a` takes four k a step (i8, `transposed`, K a multiple of 4).
+    """
+
+    tm: int
+    tn: int
+    rows: int
+    columns: int
+    use_dp4a: bool
+    run: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RowReduction:
+    """A `reduce` anchor: `lanes` (a power of two, at most 32) neighbouring threads share a row.
+
+    Thread t serves row t / lanes (and that plus threads / lanes, ...); lane t % lanes takes the runs of `vector`
+    elements number lane, lane + lanes, ... of the row; an xor butterfly folds them; lane 0 writes.
+    """
+
+    lanes: int
+    vector: int
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnScan:
+    """A `cumsum` anchor: thread t walks down column t, t + threads, ... ."""
+
+
+Schedule: TypeAlias = Sweep | Contraction | RowReduction | ColumnScan

@@ -1,0 +1,169 @@
+"""The rules that a production alone does not express, as constructors of syntax nodes.
+
+In: the parts of a node and a function that takes a diagnostic. Out: the node, or an error node after a report.
+The converter of tree-sitter trees and the recovering parser both build these nodes, so each rule and its
+message stands here once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.language.types import SPELLED
+from phobos_core.syntax.ast import (
+    BoolLit,
+    CtxField,
+    ErrorExpr,
+    ErrorTypeExpr,
+    Expr,
+    FloatLit,
+    Index,
+    IntLit,
+    Name,
+    ScalarTypeExpr,
+    ShapedTypeExpr,
+    Span,
+    TypeExpr,
+    Unary,
+)
+
+Report: TypeAlias = Callable[[Diagnostic], None]
+
+# Every later stage recurses over the tree, so its depth is bounded here, well below Python's own limit.
+MAX_DEPTH = 100
+
+MAX_INT = 2**63 - 1
+
+
+def error(code: str, span: Span, message: str, help: str | None = None) -> Diagnostic:
+    return Diagnostic(code, "error", span.start, span.end, message, help=help)
+
+
+def too_deep(span: Span) -> Diagnostic:
+    return error(
+        "nesting-too-deep",
+        span,
+        f"this is nested more than {MAX_DEPTH} levels deep",
+        "name a part of it with `let`, or move a part of it into a function",
+    )
+
+
+def int_literal(span: Span, text: str, report: Report) -> IntLit | ErrorExpr:
+    # The length first: Python refuses to convert thousands of digits.
+    if (len(text) > 19 and len(text.lstrip("0")) > 19) or int(text) > MAX_INT:
+        report(error("literal-too-large", span, f"an integer literal is at most {MAX_INT}, a signed 64-bit one"))
+        return ErrorExpr(span)
+    return IntLit(span, int(text))
+
+
+def float_literal(span: Span, text: str, report: Report) -> FloatLit | ErrorExpr:
+    value = float(text)
+    if math.isinf(value):
+        report(error("literal-too-large", span, "this float literal is past the range of f64"))
+        return ErrorExpr(span)
+    return FloatLit(span, value)
+
+
+def scalar_type(span: Span, name: str, report: Report) -> ScalarTypeExpr | ErrorTypeExpr:
+    if name in SPELLED:
+        return ScalarTypeExpr(span, name)
+    if name in ("tensor", "tile"):
+        message = f"`{name}` needs an element type and dimensions"
+        help = f"write `{name}<f32>[M, N]`"
+    else:
+        message = f"unknown type `{name}`"
+        help = f"the scalar types are {', '.join(SPELLED)}"
+    report(error("unknown-type", span, message, help))
+    return ErrorTypeExpr(span)
+
+
+def shaped_type(span: Span, constructor: Name, element: Name, dims: tuple[Expr, ...], report: Report) -> TypeExpr:
+    scalar = scalar_type(element.span, element.text, report)
+    names_and_ints = tuple(dim for dim in dims if isinstance(dim, Name | IntLit))
+    for dim in dims:
+        if not isinstance(dim, Name | IntLit | ErrorExpr):
+            report(
+                error(
+                    "syntax-error",
+                    dim.span,
+                    "a dimension is a name or an integer literal",
+                    "bind the value with `let` before, and use its name here",
+                )
+            )
+    kind: Literal["tensor", "tile"]
+    match constructor.text:
+        case "tensor":
+            kind = "tensor"
+        case "tile":
+            kind = "tile"
+        case other:
+            report(
+                error(
+                    "unknown-type",
+                    constructor.span,
+                    f"unknown type `{other}`",
+                    "a type with dimensions is `tensor<T>[dims]` or `tile<T>[dims]`",
+                )
+            )
+            return ErrorTypeExpr(span)
+    if isinstance(scalar, ErrorTypeExpr) or len(names_and_ints) != len(dims):
+        return ErrorTypeExpr(span)
+    return ShapedTypeExpr(span, kind, scalar, names_and_ints)
+
+
+def unary(span: Span, op: str, operand: Expr, parenthesized: bool, report: Report) -> Unary:
+    if isinstance(operand, Unary) and not parenthesized:
+        report(
+            error(
+                "syntax-error",
+                Span(span.start, operand.span.start + 1),
+                f"`{op}{operand.op}`: only one unary operator may stand before an operand",
+                f"put the inner one in parentheses: `{op}({operand.op}...)`",
+            )
+        )
+    return Unary(span, op, operand)
+
+
+def target(expr: Expr, report: Report) -> Name | Index | None:
+    """What stands left of `=`; `None` after a report."""
+    if isinstance(expr, Name) or (isinstance(expr, Index) and isinstance(expr.base, Name)):
+        return expr
+    if not isinstance(expr, ErrorExpr):
+        report(
+            error(
+                "syntax-error",
+                expr.span,
+                "only a name or an indexed name can be assigned to",
+                "write `==` to compare" if not isinstance(expr, Index) else "index the name itself",
+            )
+        )
+    return None
+
+
+def group(operand: Expr, report: Report) -> Expr:
+    """What follows `over` in a collective."""
+    if isinstance(operand, CtxField | ErrorExpr):
+        return operand
+    report(error("syntax-error", operand.span, "`over` names `ctx.lane` or `ctx.thread`"))
+    return ErrorExpr(operand.span)
+
+
+def attribute_value(expr: Expr, report: Report) -> Name | IntLit | FloatLit | BoolLit | None:
+    """The literal or name that an attribute's argument holds; `None` after a report."""
+    if isinstance(expr, Name | IntLit | FloatLit | BoolLit):
+        return expr
+    if not isinstance(expr, ErrorExpr):
+        report(error("syntax-error", expr.span, "an attribute takes literals and names, not expressions"))
+    return None
+
+
+def choice(expr: Expr, report: Report) -> IntLit | None:
+    """One value of a search space; `None` after a report."""
+    if isinstance(expr, IntLit):
+        return expr
+    if not isinstance(expr, ErrorExpr):
+        report(error("syntax-error", expr.span, "the values of a search space are integer literals"))
+    return None

@@ -1,0 +1,394 @@
+"""One top-level node of a tree-sitter tree without syntax errors -> its typed syntax tree.
+
+Why it is written as it is: each attribute read from a node is a call into C, and a check of a file spends most
+of its parsing time here. So children are read as one list, nodes are told apart by numeric kind, and operators
+are sliced from the text instead of visited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias, cast
+
+import tree_sitter
+import tree_sitter_phobos
+from tree_sitter import Node
+
+from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.syntax import build
+from phobos_core.syntax.ast import (
+    Assign,
+    AttrArg,
+    Attribute,
+    Binary,
+    Block,
+    BoolLit,
+    Call,
+    Collective,
+    CtxField,
+    ErrorExpr,
+    ErrorStmt,
+    Expr,
+    ExprStmt,
+    For,
+    Function,
+    If,
+    Index,
+    Item,
+    Jump,
+    Kernel,
+    KeywordArg,
+    Let,
+    Name,
+    Param,
+    PointSub,
+    PositionalArg,
+    RangeSub,
+    SearchArg,
+    Span,
+    SpanSub,
+    Stmt,
+    Subscript,
+    TypeExpr,
+    Var,
+    While,
+)
+
+LANGUAGE = tree_sitter.Language(tree_sitter_phobos.language())
+
+
+def kind_id(name: str) -> int:
+    found = LANGUAGE.id_for_node_kind(name, True)
+    if found is None:
+        raise LookupError(f"the grammar has no node {name}")
+    return found
+
+
+COMMENT = kind_id("comment")
+KERNEL = kind_id("kernel_definition")
+ATTRIBUTE = kind_id("attribute")
+ATTRIBUTE_ARGUMENTS = kind_id("attribute_arguments")
+SEARCH_ARGUMENT = kind_id("search_argument")
+KEYWORD_ARGUMENT = kind_id("keyword_argument")
+BLOCK = kind_id("block")
+SCALAR_TYPE = kind_id("scalar_type")
+SHAPED_TYPE = kind_id("shaped_type")
+PARENTHESIZED = kind_id("parenthesized_expression")
+
+
+def convert(node: Node, text: bytes) -> tuple[Item, tuple[Diagnostic, ...]]:
+    """`node` is a kernel or function without errors and `text` its bytes. Spans are relative to the item."""
+    converter = _Converter(node.start_byte, text)
+    item = converter.kernel(node) if node.kind_id == KERNEL else converter.function(node)
+    return item, tuple(converter.diagnostics)
+
+
+class _Converter:
+    """The state of one conversion. `text` has one character for each byte, so that offsets index it."""
+
+    __slots__ = ("base", "depth", "diagnostics", "report", "text")
+
+    def __init__(self, base: int, text: bytes) -> None:
+        self.base = base
+        self.text = text.decode("latin-1")
+        self.depth = 0
+        self.diagnostics: list[Diagnostic] = []
+        self.report: build.Report = self.diagnostics.append
+
+    def span(self, node: Node) -> Span:
+        base = self.base
+        return Span(node.start_byte - base, node.end_byte - base)
+
+    def slice(self, node: Node) -> str:
+        base = self.base
+        return self.text[node.start_byte - base : node.end_byte - base]
+
+    def operator(self, node: Node, before: Span, after: Span) -> tuple[str, Span]:
+        """What stands between two operands; a comment there is the rare case."""
+        start, end = before.end, after.start
+        between = self.text[start:end]
+        op = between.strip()
+        if "/" in op and op not in ("/", "/="):
+            found = cast(Node, node.child_by_field_name("operator"))
+            return self.slice(found), self.span(found)
+        start += between.index(op)
+        return op, Span(start, start + len(op))
+
+    # Items
+
+    def kernel(self, node: Node) -> Kernel:
+        children = code(node)
+        name, params, body = children[-3:]
+        return Kernel(
+            self.span(node),
+            tuple(self.attribute(child) for child in children[:-3]),
+            self.name(name),
+            tuple(self.param(child) for child in code(params)),
+            self.block(body),
+        )
+
+    def function(self, node: Node) -> Function:
+        name, params, body = code(node)
+        return Function(
+            self.span(node),
+            self.name(name),
+            tuple(self.name(child) for child in code(params)),
+            self.block(body) if body.kind_id == BLOCK else self.expr(body),
+        )
+
+    def param(self, node: Node) -> Param:
+        name, type_node = code(node)
+        return Param(self.span(node), self.name(name), self.type(type_node))
+
+    def attribute(self, node: Node) -> Attribute:
+        name, *rest = code(node)
+        args = [self.attribute_argument(child) for child in code(rest[0])] if rest else []
+        return Attribute(self.span(node), self.name(name), tuple(arg for arg in args if arg))
+
+    def attribute_argument(self, node: Node) -> AttrArg | None:
+        span = self.span(node)
+        kind = node.kind_id
+        if kind == SEARCH_ARGUMENT:
+            name, choices = code(node)
+            values = [build.choice(self.expr(child), self.report) for child in code(choices)]
+            return SearchArg(span, self.name(name), tuple(value for value in values if value))
+        if kind == KEYWORD_ARGUMENT:
+            name, value_node = code(node)
+            value = build.attribute_value(self.expr(value_node), self.report)
+            return KeywordArg(span, self.name(name), value) if value else None
+        value = build.attribute_value(self.expr(node), self.report)
+        return PositionalArg(span, value) if value else None
+
+    def type(self, node: Node) -> TypeExpr:
+        if node.kind_id == SCALAR_TYPE:
+            return build.scalar_type(self.span(node), self.slice(node), self.report)
+        constructor, element, dims = code(node)
+        return build.shaped_type(
+            self.span(node),
+            self.name(constructor),
+            self.name(element),
+            tuple(self.expr(child) for child in code(dims)),
+            self.report,
+        )
+
+    # Statements
+
+    def block(self, node: Node) -> Block:
+        convert_statement = STATEMENTS.get
+        body: list[Stmt] = []
+        self.depth += 1
+        if self.depth > build.MAX_DEPTH:
+            span = self.span(node)
+            self.report(build.too_deep(span))
+            body.append(ErrorStmt(span))
+        else:
+            for child in node.named_children:
+                statement = convert_statement(child.kind_id)
+                if statement:  # else a comment
+                    body.append(statement(self, child))
+        self.depth -= 1
+        return Block(self.span(node), tuple(body))
+
+    def let(self, node: Node) -> Let:
+        name, *types, value = code(node)
+        return Let(
+            self.span(node),
+            self.name(name),
+            self.type(types[0]) if types else None,
+            self.expr(value),
+        )
+
+    def var(self, node: Node) -> Var:
+        name, *rest = code(node)
+        declared = self.type(rest.pop(0)) if rest[0].kind_id in (SCALAR_TYPE, SHAPED_TYPE) else None
+        return Var(self.span(node), self.name(name), declared, self.expr(rest[0]) if rest else None)
+
+    def assign(self, node: Node) -> Assign | ErrorStmt:
+        left, right = code(node)
+        written, value = self.expr(left), self.expr(right)
+        target = build.target(written, self.report)
+        if target is None:
+            return ErrorStmt(self.span(node))
+        op, _ = self.operator(node, self.span(left), self.span(right))
+        return Assign(self.span(node), target, op, value)
+
+    def for_(self, node: Node) -> For:
+        field = node.child_by_field_name
+        unroll, step = field("unroll"), field("step")
+        return For(
+            self.span(node),
+            self.expr(unroll) if unroll else None,
+            self.name(cast(Node, field("variable"))),
+            self.expr(cast(Node, field("start"))),
+            self.expr(cast(Node, field("end"))),
+            self.expr(step) if step else None,
+            self.block(cast(Node, field("body"))),
+        )
+
+    def while_(self, node: Node) -> While:
+        condition, body = code(node)
+        return While(self.span(node), self.expr(condition), self.block(body))
+
+    def if_(self, node: Node) -> If:
+        condition, then, *rest = code(node)
+        self.depth += 1
+        result = If(self.span(node), self.expr(condition), self.block(then), self.orelse(rest))
+        self.depth -= 1
+        return result
+
+    def orelse(self, rest: list[Node]) -> Block | If | None:
+        """The last of an if's children, where it has one. A chain of `else if` nests, so it has a depth."""
+        if not rest:
+            return None
+        if rest[0].kind_id == BLOCK:
+            return self.block(rest[0])
+        if self.depth < build.MAX_DEPTH:
+            return self.if_(rest[0])
+        span = self.span(rest[0])
+        self.report(build.too_deep(span))
+        return Block(span, (ErrorStmt(span),))
+
+    def jump(self, node: Node) -> Jump:
+        return Jump(self.span(node), cast(Literal["break", "continue", "return"], self.slice(node)))
+
+    def expression_statement(self, node: Node) -> ExprStmt:
+        (value,) = code(node)
+        return ExprStmt(self.span(node), self.expr(value))
+
+    # Expressions
+
+    def expr(self, node: Node) -> Expr:
+        self.depth += 1
+        if self.depth > build.MAX_DEPTH:
+            span = self.span(node)
+            self.report(build.too_deep(span))
+            result: Expr = ErrorExpr(span)
+        else:
+            result = EXPRESSIONS[node.kind_id](self, node)
+        self.depth -= 1
+        return result
+
+    def name(self, node: Node) -> Name:
+        span = self.span(node)
+        return Name(span, self.text[span.start : span.end])
+
+    def integer(self, node: Node) -> Expr:
+        return build.int_literal(self.span(node), self.slice(node), self.report)
+
+    def float_(self, node: Node) -> Expr:
+        return build.float_literal(self.span(node), self.slice(node), self.report)
+
+    def boolean(self, node: Node) -> BoolLit:
+        return BoolLit(self.span(node), self.slice(node) == "true")
+
+    def ctx_field(self, node: Node) -> CtxField:
+        return CtxField(self.span(node), ".".join([self.slice(child) for child in code(node)]))
+
+    def parenthesized(self, node: Node) -> Expr:
+        (inner,) = code(node)
+        return self.expr(inner)
+
+    def unary(self, node: Node) -> Expr:
+        (operand,) = code(node)
+        span = self.span(node)
+        return build.unary(
+            span,
+            self.text[span.start],
+            self.expr(operand),
+            operand.kind_id == PARENTHESIZED,
+            self.report,
+        )
+
+    def binary(self, node: Node) -> Binary:
+        left, right = code(node)
+        op, op_span = self.operator(node, self.span(left), self.span(right))
+        return Binary(self.span(node), op, op_span, self.expr(left), self.expr(right))
+
+    def index(self, node: Node) -> Index:
+        base, subscripts = code(node)
+        return Index(
+            self.span(node),
+            self.expr(base),
+            tuple([SUBSCRIPTS[child.kind_id](self, child) for child in code(subscripts)]),
+        )
+
+    def point(self, node: Node) -> PointSub:
+        (index,) = code(node)
+        return PointSub(self.span(node), self.expr(index))
+
+    def range(self, node: Node) -> RangeSub:
+        bounds = code(node)
+        span = self.span(node)
+        if len(bounds) == 1 and self.text[span.start] == ":":
+            return RangeSub(span, None, self.expr(bounds[0]))
+        start, end, *_ = [*(self.expr(bound) for bound in bounds), None, None]
+        return RangeSub(span, start, end)
+
+    def span_subscript(self, node: Node) -> SpanSub:
+        start, length = code(node)
+        return SpanSub(self.span(node), self.expr(start), self.expr(length))
+
+    def call(self, node: Node) -> Call:
+        callee, arguments = code(node)
+        return Call(
+            self.span(node),
+            self.expr(callee),
+            tuple([self.expr(child) for child in code(arguments)]),
+        )
+
+    def collective(self, node: Node) -> Collective:
+        field = node.child_by_field_name
+        mode = cast(Literal["over", "from", "xor", "down", "up"], self.slice(cast(Node, field("mode"))))
+        operand = self.expr(cast(Node, field("operand")))
+        width = field("width")
+        return Collective(
+            self.span(node),
+            self.name(cast(Node, field("operation"))),
+            mode,
+            build.group(operand, self.report) if mode == "over" else operand,
+            self.expr(width) if width else None,
+            tuple([self.expr(child) for child in code(cast(Node, field("arguments")))]),
+        )
+
+
+def code(node: Node) -> list[Node]:
+    """The named children that are not comments."""
+    return [child for child in node.named_children if child.kind_id != COMMENT]
+
+
+_ToExpr: TypeAlias = Callable[[_Converter, Node], Expr]
+_ToStmt: TypeAlias = Callable[[_Converter, Node], Stmt]
+_ToSubscript: TypeAlias = Callable[[_Converter, Node], Subscript]
+
+EXPRESSIONS: dict[int, _ToExpr] = {
+    kind_id("identifier"): _Converter.name,
+    kind_id("integer"): _Converter.integer,
+    kind_id("float"): _Converter.float_,
+    kind_id("boolean"): _Converter.boolean,
+    kind_id("ctx_field"): _Converter.ctx_field,
+    PARENTHESIZED: _Converter.parenthesized,
+    kind_id("unary_expression"): _Converter.unary,
+    kind_id("binary_expression"): _Converter.binary,
+    kind_id("index_expression"): _Converter.index,
+    kind_id("call_expression"): _Converter.call,
+    kind_id("collective_expression"): _Converter.collective,
+}
+
+SUBSCRIPTS: dict[int, _ToSubscript] = {
+    kind_id("point_subscript"): _Converter.point,
+    kind_id("range_subscript"): _Converter.range,
+    kind_id("span_subscript"): _Converter.span_subscript,
+}
+
+STATEMENTS: dict[int, _ToStmt] = {
+    kind_id("let_statement"): _Converter.let,
+    kind_id("var_statement"): _Converter.var,
+    kind_id("assignment"): _Converter.assign,
+    kind_id("for_statement"): _Converter.for_,
+    kind_id("while_statement"): _Converter.while_,
+    kind_id("if_statement"): _Converter.if_,
+    kind_id("break_statement"): _Converter.jump,
+    kind_id("continue_statement"): _Converter.jump,
+    kind_id("return_statement"): _Converter.jump,
+    kind_id("expression_statement"): _Converter.expression_statement,
+}

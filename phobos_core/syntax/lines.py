@@ -1,0 +1,74 @@
+"""Byte offsets of a text <-> lines and columns, in each encoding that a language server may agree on.
+
+Lines end at `\\n`, `\\r\\n` and `\\r` and at nothing else, as in LSP and in the grammar. Lines and columns count
+from 0. A column past the end of its line means the end of the line; bytes that are not UTF-8 count as one unit
+each, so that every offset has a position.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
+
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
+class Position(NamedTuple):
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class LineIndex:
+    text: bytes
+    starts: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        starts = (0, *(match.end() for match in _LINE_END.finditer(self.text)))
+        object.__setattr__(self, "starts", starts)
+
+    def position(self, offset: int, encoding: Encoding = "utf-8") -> Position:
+        offset = min(max(offset, 0), len(self.text))
+        line = bisect_right(self.starts, offset) - 1
+        before = self.text[self.starts[line] : offset]
+        return Position(line, len(before) if encoding == "utf-8" else _units(before, encoding))
+
+    def offset(self, position: tuple[int, int], encoding: Encoding = "utf-8") -> int:
+        line, column = position
+        if line < 0:
+            return 0
+        if line >= len(self.starts):
+            return len(self.text)
+        start = self.starts[line]
+        content = self.line(line)
+        if encoding == "utf-8" or content.isascii():
+            return start + min(max(column, 0), len(content))
+        units = 0
+        length = 0
+        for character in content.decode("utf-8", "surrogateescape"):
+            units += 2 if encoding == "utf-16" and ord(character) > 0xFFFF else 1
+            if units > column:
+                break
+            length += len(character.encode("utf-8", "surrogateescape"))
+        return start + length
+
+    def line(self, number: int) -> bytes:
+        """The line's text without its end."""
+        end = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.text)
+        content = self.text[self.starts[number] : end]
+        if content.endswith(b"\r\n"):
+            return content[:-2]
+        return content[:-1] if content.endswith((b"\n", b"\r")) else content
+
+
+def _units(text: bytes, encoding: Encoding) -> int:
+    if text.isascii():
+        return len(text)
+    characters = text.decode("utf-8", "surrogateescape")
+    if encoding == "utf-32":
+        return len(characters)
+    return sum(2 if ord(character) > 0xFFFF else 1 for character in characters)

@@ -1,0 +1,2 @@
+def language() -> object:
+    """A capsule for `tree_sitter.Language`."""
