@@ -16,26 +16,13 @@ import numpy.typing as npt
 
 from phobos_core.emulator.machine import Active, Array, HaltError, Index, Recorder
 from phobos_core.emulator.ptx import Instruction
+from phobos_core.emulator.shadow import Shadow
 
 GUARD = 1 << 32
 SHARED_WINDOW = 1 << 56
 LOCAL_WINDOW = 1 << 57
 WINDOW_SIZE = 1 << 32
 PADDING = 16
-
-
-@dataclass(slots=True)
-class Shadow:
-    """What the race checks remember of each granule of `1 << shift` bytes."""
-
-    shift: int
-    writes: Index
-    reads: Index
-
-    @classmethod
-    def of(cls, size: int, shift: int) -> Shadow:
-        count = (size >> shift) + 1
-        return cls(shift, np.zeros(count, np.int64), np.zeros(count, np.int64))
 
 
 @dataclass(slots=True)
@@ -46,7 +33,6 @@ class Store:
     space: str
     data: npt.NDArray[np.uint8]
     shadow: Shadow | None = None
-    reads_matter: bool = True
     _views: dict[np.dtype[Any], Array] = field(default_factory=dict)
 
     @classmethod
@@ -113,9 +99,7 @@ class GlobalSpace:
         self.regions.append(region)
         return region
 
-    def resolve(
-        self, access: Access, addresses: Index, active: Active
-    ) -> Iterator[Chunk] | tuple[Chunk, ...]:
+    def resolve(self, access: Access, addresses: Index, active: Active) -> Iterator[Chunk] | tuple[Chunk, ...]:
         low, high = int(addresses.min()), int(addresses.max()) + access.size
         for region in self.regions:
             if region.base <= low and high <= region.base + region.size:
@@ -188,9 +172,7 @@ class GenericSpace:
     global_space: GlobalSpace
     windows: tuple[tuple[int, WindowSpace], ...]
 
-    def resolve(
-        self, access: Access, addresses: Index, active: Active
-    ) -> Iterator[Chunk] | tuple[Chunk, ...]:
+    def resolve(self, access: Access, addresses: Index, active: Active) -> Iterator[Chunk] | tuple[Chunk, ...]:
         if int(addresses.max()) < SHARED_WINDOW:
             return self.global_space.resolve(access, addresses, active)
         return self._resolve_apart(access, addresses, active)

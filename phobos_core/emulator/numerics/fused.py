@@ -40,9 +40,7 @@ def fma_f32(a: F32, b: F32, c: F32) -> AnyArray:
     halfway = (np.atleast_1d(total).view(np.uint64) & _BELOW_F32) == _HALFWAY
     small = (result.view(np.uint32) & _SIGN) - np.uint32(1) < _SMALLEST_NORMAL
     if np.count_nonzero(halfway) or np.count_nonzero(small):
-        return np.atleast_1d(fused_sum(np.multiply(a, b, dtype=np.float64), np.float64(1) * c)).astype(
-            np.float32
-        )
+        return np.atleast_1d(fused_sum(np.multiply(a, b, dtype=np.float64), np.float64(1) * c)).astype(np.float32)
     return result
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from phobos_core.emulator.checks import SITE_SHIFT
 from phobos_core.emulator.decode import Decoder, Entry, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Active, Array, Index
 from phobos_core.emulator.memory import Access
@@ -94,7 +93,7 @@ def atomic(decoder: Decoder, at: Instruction) -> MicroOp:
     access = Access(at, dtype.itemsize)
     shift = dtype.itemsize.bit_length() - 1
     races = decoder.races
-    mark = races.site_number(at) << SITE_SHIFT if races else 0
+    mark = races.mark(at) if races else 0
 
     def run(active: Active) -> None:
         for store, index, chosen in resolve(access, address(active), active):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
 from phobos_core.emulator.async_copies import Flight
-from phobos_core.emulator.checks import SITE_SHIFT
 from phobos_core.emulator.decode import NOTHING, Decoder, Entry, MicroOp, entry, unsupported
-from phobos_core.emulator.machine import Active, Array, Index
+from phobos_core.emulator.machine import Active, Array, Index, Mask
 from phobos_core.emulator.memory import Access, Chunk, Store, WindowSpace
 from phobos_core.emulator.ops.move import copy, sequence
 from phobos_core.emulator.ptx import Address, Immediate, Instruction, Operand, PtxError, Symbol, Vector
@@ -37,7 +37,7 @@ def load(decoder: Decoder, at: Instruction) -> MicroOp:
     access = Access(at, dtype.itemsize * len(rows))
     shift = dtype.itemsize.bit_length() - 1
     races = decoder.races
-    mark = races.site_number(at) << SITE_SHIFT if races else 0
+    mark = races.mark(at) if races else 0
     strong = not STRONG_WORDS.isdisjoint(at.modifiers)
     direct = [row.dtype == dtype for row in rows]
 
@@ -96,7 +96,7 @@ def store(decoder: Decoder, at: Instruction) -> MicroOp:
     access = Access(at, dtype.itemsize * len(values))
     shift = dtype.itemsize.bit_length() - 1
     races = decoder.races
-    mark = races.site_number(at) << SITE_SHIFT if races else 0
+    mark = races.mark(at) if races else 0
     strong = not STRONG_WORDS.isdisjoint(at.modifiers)
     bits = np.dtype(f"u{dtype.itemsize}")
 
@@ -117,23 +117,21 @@ def store(decoder: Decoder, at: Instruction) -> MicroOp:
                     races.strong(touch, True)
                     touch = None
                 else:
-                    races.before_write(touch, _all_equal(data, places, parts))
+                    races.before_write(touch, partial(_differing, data, places, parts))
             for place, part in zip(places, parts, strict=True):
                 data[place] = part
             if races and touch is not None:
-                races.after_write(touch, ~_all_equal(data, places, parts))
+                races.after_write(touch, _differing(data, places, parts))
 
     return decoder.effect(run)
 
 
-def _all_equal(data: Array, places: list[Index], parts: Iterable[Array]) -> Array:
-    """The lanes whose bytes in memory are what they write."""
-    equal: Array | None = None
-    for place, part in zip(places, parts, strict=True):
-        same = data.take(place) == part
-        equal = same if equal is None else equal & same
-    assert equal is not None
-    return equal
+def _differing(data: Array, places: list[Index], parts: list[Array]) -> Mask:
+    """The lanes whose bytes in memory are not what they write."""
+    different: Mask = data.take(places[0]) != parts[0]
+    for place, part in zip(places[1:], parts[1:], strict=True):
+        different |= data.take(place) != part
+    return different
 
 
 def nothing(decoder: Decoder, at: Instruction) -> MicroOp:
@@ -173,7 +171,7 @@ def _issue_copy(decoder: Decoder, at: Instruction) -> MicroOp:
     destination, source = decoder.address(at.operands[0], at), decoder.address(at.operands[1], at)
     access = Access(at, size)
     races = decoder.races
-    mark = races.site_number(at) << SITE_SHIFT if races else 0
+    mark = races.mark(at) if races else 0
 
     def run(active: Active) -> None:
         ((target, index, _),) = shared.resolve(access, destination(active), active)
@@ -207,9 +205,7 @@ def _source_size(decoder: Decoder, at: Instruction, size: int) -> Callable[[Acti
     return from_register
 
 
-def _fetch(
-    decoder: Decoder, at: Instruction, access: Access, addresses: Index, taken: Index, active: Active
-) -> Array:
+def _fetch(decoder: Decoder, at: Instruction, access: Access, addresses: Index, taken: Index, active: Active) -> Array:
     """Each lane's bytes, zero past those it takes; a lane that takes none touches no memory."""
     data = np.zeros((addresses.size, access.size), np.uint8)
     space = decoder.spaces["global"]
