@@ -25,7 +25,7 @@ from phobos_core.emulator.clocks import (
     thread_of,
 )
 from phobos_core.emulator.machine import Active, Array, Geometry, Index, Mask, Recorder
-from phobos_core.emulator.memory import Store
+from phobos_core.emulator.memory import Access, Chunk, Store
 from phobos_core.emulator.ptx import Instruction
 from phobos_core.emulator.shadow import Note, Shadow, flat
 
@@ -36,15 +36,24 @@ class Touch:
 
     shadow: Shadow
     store: Store
-    rows: Index
-    per_lane: int
-    moment: Moment
-    mark: int
+    note: Note
     site: Instruction
 
     @property
+    def rows(self) -> Index:
+        return self.note.rows
+
+    @property
+    def per_lane(self) -> int:
+        return self.note.per_lane
+
+    @property
+    def moment(self) -> Moment:
+        return self.note.moment
+
+    @property
     def entries(self) -> Index:
-        return self.shadow.entries(self.moment, self.per_lane, self.mark)
+        return self.shadow.entries(self.note)
 
     def writes(self) -> Index:
         return self.shadow.rows(self.shadow.writes, self.per_lane).take(self.rows, axis=0)
@@ -81,27 +90,27 @@ class RaceChecker:
         self.sites.append(site)
         return (len(self.sites) - 1) << SITE_SHIFT
 
-    def touch(
-        self, store: Store, index: Index, size: int, active: Active, chosen: Index | None, site: Instruction, mark: int
-    ) -> Touch | None:
-        """An access of `size` bytes at byte indices of a store, or None if nobody can race there."""
-        shadow = store.shadow
+    def touch(self, chunk: Chunk, access: Access, active: Active, mark: int) -> Touch | None:
+        """What an access touches of a chunk, or None if nobody can race there."""
+        shadow = chunk.store.shadow
         if shadow is None:
             return None
         moment = self.clocks.moment(active)
-        if chosen is not None:
-            moment = moment.select(chosen)
-        per_lane = max(1, size >> shadow.shift)
-        return Touch(shadow, store, index // (per_lane << shadow.shift), per_lane, moment, mark, site)
+        if chunk.chosen is not None:
+            moment = moment.select(chunk.chosen)
+        per_lane = max(1, access.size >> shadow.shift)
+        rows = chunk.offsets // (per_lane << shadow.shift)
+        note = Note(rows, per_lane, moment, mark, chunk.low, chunk.high)
+        return Touch(shadow, chunk.store, note, access.site)
 
     def read(self, touch: Touch) -> None:
         writes = touch.writes()
         if touch.store.space == "shared":
             self._check_usable(touch, writes)
-        late = touch.shadow.late(writes, touch.moment, touch.per_lane)
+        late = touch.shadow.late(writes, touch.note)
         if late is not None:
             self._check_order(touch, writes, late, "reads", "written")
-        touch.shadow.note(Note(touch.rows, touch.per_lane, touch.moment, touch.mark), self.clocks)
+        touch.shadow.note(touch.note, self.clocks)
 
     def before_write(self, touch: Touch, changes: Callable[[], Mask]) -> None:
         """`changes` gives the lanes whose write alters its bytes."""
@@ -109,7 +118,7 @@ class RaceChecker:
         writes = touch.writes()
         if self.pending_copies and touch.store.space == "shared":
             self._check_pending(touch, writes)
-        late = touch.shadow.late(writes, touch.moment, touch.per_lane)
+        late = touch.shadow.late(writes, touch.note)
         if late is not None:
             self._check_order(touch, writes, late & touch.per_granule(changes()), "writes", "written")
         touch.leave()
@@ -134,7 +143,7 @@ class RaceChecker:
         writes = touch.writes()
         if touch.store.space == "shared":
             self._check_usable(touch, writes)
-        late = touch.shadow.late(writes, touch.moment, touch.per_lane)
+        late = touch.shadow.late(writes, touch.note)
         if late is not None:
             self._check_order(touch, writes, late & (writes & STRONG == 0), "accesses", "written")
         if writes_too:
@@ -148,9 +157,9 @@ class RaceChecker:
         self._check_clocks(touch, others, np.flatnonzero(late & foreign), verb, done)
 
     def _check_readers(self, touch: Touch) -> None:
-        touch.shadow.settle(self.clocks)
+        touch.shadow.settle(self.clocks, touch.note)
         reads = touch.reads()
-        late = touch.shadow.late(reads, touch.moment, touch.per_lane)
+        late = touch.shadow.late(reads, touch.note)
         if late is not None:
             foreign = (reads ^ touch.entries) & THREAD_BITS != 0
             foreign |= reads & (READ_IN_WARP | READ_IN_BLOCK) != 0

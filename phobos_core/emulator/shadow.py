@@ -28,12 +28,17 @@ NOTES_LIMIT = 1 << 23
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A read that has not been worked in: rows of granules, and the moment of the read."""
+    """An access: rows of granules, one for each lane, and the moment of it; `low` and `high` bound its bytes."""
 
     rows: Index
     per_lane: int
     moment: Moment
     mark: int
+    low: int
+    high: int
+
+    def may_meet(self, other: Note) -> bool:
+        return self.low < other.high and other.low < self.high
 
 
 @dataclass(slots=True)
@@ -46,6 +51,7 @@ class Shadow:
     reads: Index
     notes: list[Note] = field(default_factory=list)
     noted: int = 0
+    version: int = -1
 
     @classmethod
     def of(cls, size: int, shift: int, shared_by_blocks: bool) -> Shadow:
@@ -64,36 +70,39 @@ class Shadow:
         """Granules grouped by the access width, to which accesses are aligned."""
         return granules if per_lane == 1 else granules.reshape(-1, per_lane)
 
-    def entries(self, moment: Moment, per_lane: int, mark: int) -> Index:
+    def entries(self, access: Note) -> Index:
         """The accesses' entries, to be matched with rows of granules."""
-        entries = moment.entries + mark
+        entries = access.moment.entries + access.mark
+        return self._by_row(entries, access)
+
+    def _by_row(self, values: Index, access: Note) -> Index:
         if self.shared_by_blocks:
-            entries += moment.blocks
-        return entries if per_lane == 1 else entries[:, None]
+            values = values + access.moment.blocks
+        return values if access.per_lane == 1 else values[:, None]
 
-    def floors(self, moment: Moment, per_lane: int) -> Index:
-        floors = moment.floors + moment.blocks if self.shared_by_blocks else moment.floors
-        return floors if per_lane == 1 else floors[:, None]
-
-    def late(self, found: Index, moment: Moment, per_lane: int) -> Array | None:
+    def late(self, found: Index, access: Note) -> Array | None:
         """Which entries are of the lane's block and not before its floor; None if there are none."""
-        if not self.shared_by_blocks and int(found.max()) < moment.least_floor:
+        if not self.shared_by_blocks and int(found.max()) < access.moment.least_floor:
             return None
-        late: Array = (found - self.floors(moment, per_lane)).view(np.uint64) < SAME_BLOCK
+        late: Array = (found - self._by_row(access.moment.floors, access)).view(np.uint64) < SAME_BLOCK
         return late if np.count_nonzero(late) else None
 
     # Readers
 
     def note(self, note: Note, clocks: Clocks) -> None:
-        if self.notes and self.notes[-1].moment is not note.moment:
-            self._forget(clocks)
+        self._forget(clocks)
         self.notes.append(note)
         self.noted += note.rows.size
         if self.noted > NOTES_LIMIT:
-            self.settle(clocks)
+            for each in self.notes:
+                self._remember(each, clocks)
+            self.notes, self.noted = [], 0
 
     def _forget(self, clocks: Clocks) -> None:
         """Drops notes that barriers have put in the past."""
+        if self.version == clocks.version:
+            return
+        self.version = clocks.version
         fresh: dict[int, bool] = {}
         for each in self.notes:
             key = id(each.moment)
@@ -102,24 +111,23 @@ class Shadow:
         self.notes = [each for each in self.notes if fresh[id(each.moment)]]
         self.noted = sum(each.rows.size for each in self.notes)
 
-    def settle(self, clocks: Clocks) -> None:
-        """Works the noted reads into the granules."""
-        if not self.notes:
-            return
+    def settle(self, clocks: Clocks, write: Note) -> None:
+        """Works those noted reads into the granules that a write may meet."""
         self._forget(clocks)
+        kept = []
         for each in self.notes:
-            self._remember(each, clocks)
-        self.notes = []
-        self.noted = 0
+            if each.may_meet(write):
+                self._remember(each, clocks)
+            else:
+                kept.append(each)
+        if len(kept) != len(self.notes):
+            self.notes = kept
+            self.noted = sum(each.rows.size for each in kept)
 
     def _remember(self, note: Note, clocks: Clocks) -> None:
         reads, rows, per_lane = self.rows(self.reads, note.per_lane), note.rows, note.per_lane
-        entries = self.entries(note.moment, per_lane, note.mark)
-        floors = clocks.floors[note.moment.lanes]
-        if self.shared_by_blocks:
-            floors = floors + note.moment.blocks
-        if per_lane > 1:
-            floors = floors[:, None]
+        entries = self.entries(note)
+        floors = self._by_row(clocks.floors[note.moment.lanes], note)
         first = reads.take(rows, axis=0)
         stale = (first - floors).view(np.uint64) >= SAME_BLOCK
         if np.count_nonzero(stale):

@@ -96,14 +96,14 @@ def atomic(decoder: Decoder, at: Instruction) -> MicroOp:
     mark = races.mark(at) if races else 0
 
     def run(active: Active) -> None:
-        for store, index, chosen in resolve(access, address(active), active):
-            lanes = selected(active, chosen)
+        for chunk in resolve(access, address(active), active):
+            lanes = selected(active, chunk.chosen)
             if races:
-                touch = races.touch(store, index, access.size, active, chosen, at, mark)
+                touch = races.touch(chunk, access, active, mark)
                 if touch is not None:
                     races.strong(touch, True)
             values = [np.full(lanes.size, each) if each.ndim == 0 else each[lanes] for each in sources]
-            old = apply(store.view(dtype), index >> shift, update, values, row is not None)
+            old = apply(chunk.store.view(dtype), chunk.offsets >> shift, update, values, row is not None)
             if row is not None and old is not None:
                 row[lanes] = old
 

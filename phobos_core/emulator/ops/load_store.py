@@ -10,7 +10,7 @@ import numpy as np
 from phobos_core.emulator.async_copies import Flight
 from phobos_core.emulator.decode import NOTHING, Decoder, Entry, MicroOp, entry, unsupported
 from phobos_core.emulator.machine import Active, Array, Index, Mask
-from phobos_core.emulator.memory import Access, Chunk, Store, WindowSpace
+from phobos_core.emulator.memory import Access, Chunk, WindowSpace
 from phobos_core.emulator.ops.move import copy, sequence
 from phobos_core.emulator.ptx import Address, Immediate, Instruction, Operand, PtxError, Symbol, Vector
 
@@ -42,9 +42,10 @@ def load(decoder: Decoder, at: Instruction) -> MicroOp:
     direct = [row.dtype == dtype for row in rows]
 
     def run(active: Active) -> None:
-        for store, index, chosen in resolve(access, address(active), active):
+        for chunk in resolve(access, address(active), active):
+            store, index, chosen = chunk.store, chunk.offsets, chunk.chosen
             if races:
-                touch = races.touch(store, index, access.size, active, chosen, at, mark)
+                touch = races.touch(chunk, access, active, mark)
                 if touch is not None:
                     if strong:
                         races.strong(touch, False)
@@ -101,9 +102,10 @@ def store(decoder: Decoder, at: Instruction) -> MicroOp:
     bits = np.dtype(f"u{dtype.itemsize}")
 
     def run(active: Active) -> None:
-        for target, index, chosen in resolve(access, address(active), active):
-            element = index >> shift
-            data = target.view(bits)
+        for chunk in resolve(access, address(active), active):
+            chosen = chunk.chosen
+            element = chunk.offsets >> shift
+            data = chunk.store.view(bits)
             whole = active.full and chosen is None
             lanes = None if whole else selected(active, chosen)
             parts = [
@@ -111,7 +113,7 @@ def store(decoder: Decoder, at: Instruction) -> MicroOp:
                 for value in values
             ]
             places = [element + number if number else element for number in range(len(parts))]
-            touch = races.touch(target, index, access.size, active, chosen, at, mark) if races else None
+            touch = races.touch(chunk, access, active, mark) if races else None
             if races and touch is not None:
                 if strong:
                     races.strong(touch, True)
@@ -174,11 +176,11 @@ def _issue_copy(decoder: Decoder, at: Instruction) -> MicroOp:
     mark = races.mark(at) if races else 0
 
     def run(active: Active) -> None:
-        ((target, index, _),) = shared.resolve(access, destination(active), active)
-        data = _fetch(decoder, at, access, source(active), taken(active), active)
+        (chunk,) = shared.resolve(access, destination(active), active)
+        data = _fetch(decoder, access, source(active), taken(active), active, mark)
         lanes = active.lanes
-        flight = Flight(target, lanes, index, data, decoder.copies.committed[lanes], mark, at)
-        touch = races.touch(target, index, size, active, None, at, mark) if races else None
+        flight = Flight(chunk.store, lanes, chunk.offsets, data, decoder.copies.committed[lanes], mark, at)
+        touch = races.touch(chunk, access, active, mark) if races else None
         decoder.copies.issue(flight, touch)
 
     return decoder.effect(run)
@@ -205,7 +207,7 @@ def _source_size(decoder: Decoder, at: Instruction, size: int) -> Callable[[Acti
     return from_register
 
 
-def _fetch(decoder: Decoder, at: Instruction, access: Access, addresses: Index, taken: Index, active: Active) -> Array:
+def _fetch(decoder: Decoder, access: Access, addresses: Index, taken: Index, active: Active, mark: int) -> Array:
     """Each lane's bytes, zero past those it takes; a lane that takes none touches no memory."""
     data = np.zeros((addresses.size, access.size), np.uint8)
     space = decoder.spaces["global"]
@@ -217,15 +219,15 @@ def _fetch(decoder: Decoder, at: Instruction, access: Access, addresses: Index, 
         mask = np.zeros(active.mask.size, np.bool_)
         mask[active.lanes[picked]] = True
         part = Active.of(mask)
-        chunks: Iterable[Chunk] = space.resolve(Access(at, int(amount), access.size), addresses[picked], part)
-        for origin, index, chosen in chunks:
-            into = picked if chosen is None else picked[chosen]
-            data[into, :amount] = _gather(origin, index, column[:amount])
+        reading = Access(access.site, int(amount), access.size)
+        chunks: Iterable[Chunk] = space.resolve(reading, addresses[picked], part)
+        for chunk in chunks:
+            into = picked if chunk.chosen is None else picked[chunk.chosen]
+            data[into, :amount] = chunk.store.data.take(chunk.offsets[:, None] + column[:amount])
+            touch = decoder.races.touch(chunk, reading, part, mark) if decoder.races else None
+            if decoder.races and touch is not None:
+                decoder.races.read(touch)
     return data
-
-
-def _gather(origin: Store, index: Index, column: Index) -> Array:
-    return origin.data.take(index[:, None] + column)
 
 
 # State spaces, orders and scopes, which loads, stores and atomics share.
