@@ -138,7 +138,10 @@ SIZES = {"pred": 1} | {
     if kind != "f" or bits > 8
 }
 
-_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.S)
+# What reading a number, a type or a name raises where the grammar wants something else.
+_MISPLACED = (ValueError, IndexError, KeyError)
+
+_COMMENT = re.compile(r'"[^"\n]*"|//[^\n]*|/\*.*?\*/', re.S)
 _ITEM = re.compile(
     r"\s*(?:(?P<loc>\.loc\s[^\n]*)|(?P<line>\.(?:file|version|target|address_size)\s[^\n]*)|(?P<brace>[{}])"
     r"|(?P<label>[A-Za-z_$%][\w$]*):(?!:)|(?P<statement>[^;{}][^;]*);)"
@@ -253,6 +256,7 @@ class _Body:
         self.variables: list[Variable] = []
         self.cache: dict[str, Operand] = {}
         self.pending_label: str | None = None
+        self.position = 0
         self.line: int | None = None
 
     def ptx_line(self, offset: int) -> int:
@@ -260,13 +264,21 @@ class _Body:
 
     def parse(self, text: str, start: int) -> int:
         """Reads from just after the opening brace to after the closing one."""
+        self.position = start
+        try:
+            return self._parse(text)
+        except _MISPLACED as error:
+            raise PtxError("statement not understood", self.ptx_line(self.position)) from error
+
+    def _parse(self, text: str) -> int:
         depth = 1
-        position = start
+        position = self.position
         match_item = _ITEM.match
         while True:
             item = match_item(text, position)
             if item is None:
                 raise PtxError("statement not understood", self.ptx_line(position))
+            self.position = item.start(item.lastgroup or 0)
             position = item.end()
             kind = item.lastgroup
             if kind == "statement":
@@ -316,8 +328,7 @@ class _Body:
         if word == ".reg":
             self.scope.declare(text, self.ptx_line(offset))
             self.cache = {}
-        elif word == ".branchtargets":
-            assert self.pending_label is not None
+        elif word == ".branchtargets" and self.pending_label is not None:
             self.tables[self.pending_label] = tuple(each.strip() for each in text[len(word) :].split(","))
         elif word == ".pragma":
             pass
@@ -434,32 +445,55 @@ def _parse_kernel(text: str, position: int, newlines: list[int]) -> tuple[Kernel
     return kernel, end
 
 
+class _Module:
+    """Collects what stands outside kernels."""
+
+    def __init__(self) -> None:
+        self.header = {"version": "", "target": ""}
+        self.kernels: dict[str, Kernel] = {}
+        self.variables: list[Variable] = []
+        self.files: dict[int, str] = {}
+
+    def add(self, item: re.Match[str], text: str, newlines: list[int]) -> int:
+        """Reads one item and says where the next one starts."""
+        ptx_line = bisect_right(newlines, item.start(item.lastgroup or 0)) + 1
+        match item.lastgroup:
+            case "line":
+                word, *rest = item["line"].split(None, 2)
+                if word == ".file":
+                    self.files[int(rest[0])] = rest[1].split('"')[1]
+                elif word[1:] in self.header:
+                    self.header[word[1:]] = rest[0].rstrip(",")
+            case "entry":
+                if item["entry"].endswith(".func"):
+                    raise PtxError("device functions (.func) are not supported", ptx_line)
+                kernel, position = _parse_kernel(text, item.end(), newlines)
+                self.kernels[kernel.name] = kernel
+                return position
+            case "statement" if not item["statement"].startswith(".pragma"):
+                self.variables.append(parse_variable(item["statement"].strip(), ptx_line))
+        return item.end()
+
+
+def _without_comment(found: re.Match[str]) -> str:
+    """A string stays, and a comment leaves its line ends behind."""
+    return found[0] if found[0][0] == '"' else "\n" * found[0].count("\n")
+
+
 def parse(text: str) -> Module:
     """Parses a module; device functions (`.func`) are refused, since kernels are expected to be inlined."""
-    text = _COMMENT.sub(lambda found: "\n" * found[0].count("\n"), text)
+    text = _COMMENT.sub(_without_comment, text)
     newlines = [found.start() for found in re.finditer("\n", text)]
-    header = {"version": "", "target": ""}
-    kernels: dict[str, Kernel] = {}
-    variables: list[Variable] = []
-    files: dict[int, str] = {}
+    module = _Module()
     position = 0
-    while text[position:].strip():
-        item = _TOP.match(text, position)
-        ptx_line = bisect_right(newlines, position) + 1
-        if item is None:
-            raise PtxError("text is not PTX", ptx_line)
-        position = item.end()
-        if item.lastgroup == "line":
-            word, *rest = item["line"].split(None, 2)
-            if word == ".file":
-                files[int(rest[0])] = rest[1].split('"')[1]
-            elif word[1:] in header:
-                header[word[1:]] = rest[0].rstrip(",")
-        elif item.lastgroup == "entry":
-            if item["entry"].endswith(".func"):
-                raise PtxError("device functions (.func) are not supported", ptx_line)
-            kernel, position = _parse_kernel(text, position, newlines)
-            kernels[kernel.name] = kernel
-        elif item.lastgroup == "statement" and not item["statement"].lstrip().startswith(".pragma"):
-            variables.append(parse_variable(item["statement"].strip(), ptx_line))
-    return Module(header["version"], header["target"], kernels, tuple(variables), files)
+    while item := _TOP.match(text, position):
+        start = item.start(item.lastgroup or 0)
+        try:
+            position = module.add(item, text, newlines)
+        except _MISPLACED as error:
+            raise PtxError("declaration not understood", bisect_right(newlines, start) + 1) from error
+    if text[position:].strip():
+        raise PtxError("text is not PTX", bisect_right(newlines, position) + 1)
+    return Module(
+        module.header["version"], module.header["target"], module.kernels, tuple(module.variables), module.files
+    )

@@ -22,9 +22,7 @@ BARRIER = "bar.sync 0;"
 STORE_OUT = "st.global.u32 [%q], %r1; ret;"
 
 
-def execute(
-    kernel: Kernel, body: str, *, threads: int = 64, grid: int = 1, size: int = 64, **options: Any
-) -> Result:
+def execute(kernel: Kernel, body: str, *, threads: int = 64, grid: int = 1, size: int = 64, **options: Any) -> Result:
     ptx = kernel(body, threads=threads, declarations=SHARED)
     return run(ptx, "k", (grid, 1, 1), [np.zeros(size, np.uint32)], **options)
 
@@ -121,11 +119,7 @@ def test_shared_memory_does_not_survive_from_block_to_block(kernel: Kernel) -> N
 
 @pytest.mark.parametrize("barrier", ["bar.sync 0;", "barrier.sync 0;", "bar.sync 3, 64;", "bar.cta.sync 1;"])
 def test_read_after_write_needs_a_barrier(kernel: Kernel, barrier: str) -> None:
-    body = (
-        ADDRESSES
-        + ".loc 1 5 1\nst.shared.u32 [%r9], %t; {} \n.loc 1 6 1\nld.shared.u32 %r1, [%r11];"
-        + STORE_OUT
-    )
+    body = ADDRESSES + ".loc 1 5 1\nst.shared.u32 [%r9], %t; {} \n.loc 1 6 1\nld.shared.u32 %r1, [%r11];" + STORE_OUT
     assert kinds(execute(kernel, body.format(barrier))) == []
     result = execute(kernel, body.format(""))
     assert kinds(result) == ["race-shared"]
@@ -392,6 +386,22 @@ def test_endless_loop_names_its_line(kernel: Kernel) -> None:
     result = execute(kernel, body.format(0), max_steps=10_000)
     assert kinds(result) == ["endless-loop"]
     assert result.findings[0].line == 20
+
+
+def test_endless_loop_around_one_that_ends(kernel: Kernel) -> None:
+    body = """mov.u32 %r1, 0;
+    OUTER: mov.u32 %r2, 0;
+    .loc 1 30 1
+    INNER: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 50; @%p1 bra INNER;
+    .loc 1 31 1
+    setp.lt.u32 %p2, %r1, 100; @%p2 bra OUTER;
+    ret;"""
+    result = execute(kernel, body, max_steps=10_000)
+    assert [(each.kind, each.line) for each in result.findings] == [("endless-loop", 31)]
+
+
+def test_a_short_warp_counts_as_a_whole_one_at_a_counted_barrier(kernel: Kernel) -> None:
+    assert kinds(execute(kernel, "bar.sync 1, 64; st.global.u32 [%q], 1; ret;", threads=48)) == []
 
 
 def test_trap_with_its_line(kernel: Kernel) -> None:
