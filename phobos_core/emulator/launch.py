@@ -28,9 +28,10 @@ from phobos_core.emulator.memory import (
 )
 from phobos_core.emulator.numerics.perturb import Perturbation
 from phobos_core.emulator.ops.integer import CARRY
+from phobos_core.emulator.parser import parse
 from phobos_core.emulator.program import build
 from phobos_core.emulator.provenance import written_parameters
-from phobos_core.emulator.ptx import Kernel, Module, Parameter, Variable, parse
+from phobos_core.emulator.ptx import Kernel, Module, Parameter, Variable
 from phobos_core.emulator.result import Coordinates, EmulatorFault, LaunchError, Result, Stats
 from phobos_core.emulator.shadow import Shadow
 from phobos_core.emulator.special import special_registers

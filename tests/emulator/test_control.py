@@ -7,7 +7,7 @@ import pytest
 
 from phobos_core.emulator import launch
 from phobos_core.emulator.cfg import EXIT, control_flow, immediate_postdominators
-from phobos_core.emulator.ptx import parse
+from phobos_core.emulator.parser import parse
 
 Kernel = Callable[..., str]
 
