@@ -12,7 +12,7 @@ from phobos_core.emulator.decode import Decoder, MicroOp, Value, unsupported
 from phobos_core.emulator.machine import Active, Array
 from phobos_core.emulator.ops import handler_of
 from phobos_core.emulator.ops.load_store import STRONG_WORDS
-from phobos_core.emulator.ptx import Instruction, Operand, PtxError, Symbol
+from phobos_core.emulator.ptx import Instruction, Operand, Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _operation(decoder: Decoder, at: Instruction) -> MicroOp:
     try:
         return decoder.guarded(handler_of(at)(decoder, at), at)
     except (IndexError, ValueError) as error:
-        raise PtxError(f"the operands of `{at.name}` are not understood", at.ptx_line, at.line) from error
+        raise unsupported(at) from error
 
 
 def _terminator(decoder: Decoder, flow: ControlFlow, at: Instruction, following: int) -> Terminator:
