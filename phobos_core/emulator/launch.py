@@ -193,9 +193,9 @@ class _Launch:
             everyone,
             self.perturbation,
         )
+        program = build(decoder)
         if races:
             self._add_shadows(global_space, windows["shared"])
-        program = build(decoder)
         engine = Engine(program, geometry, recorder, races, everyone, self.max_steps)
         total = math.prod(self.grid)
         try:
