@@ -30,9 +30,7 @@ def samples(form: str, count: int = 300, seed: int = 7) -> Array:
         values = values[np.isfinite(values.astype(np.float64))][:count]
     sign = rng.choice([-1.0, 1.0], values.size)
     near_one = (rng.integers(-64, 65, values.size) / 16).astype(TYPES[form])
-    mixed = np.where(
-        rng.random(values.size) < 0.4, near_one.astype(np.float64), sign * values.astype(np.float64)
-    )
+    mixed = np.where(rng.random(values.size) < 0.4, near_one.astype(np.float64), sign * values.astype(np.float64))
     return mixed.astype(TYPES[form])
 
 
@@ -67,9 +65,7 @@ NARROW = [("f16", "rn"), ("bf16", "rn")]
     ("name", "form", "mode"),
     [(name, *each) for name in OPERATIONS for each in MODES + (NARROW if name != "div" else [])],
 )
-def test_operations_round_once(
-    apply: Apply, round_exact: RoundExact, name: str, mode: str, form: str
-) -> None:
+def test_operations_round_once(apply: Apply, round_exact: RoundExact, name: str, mode: str, form: str) -> None:
     a, b = samples(form, seed=8), samples(form, seed=9)
     kept = (a.astype(np.float64) != 0) & (b.astype(np.float64) != 0)
     a, b = a[kept], b[kept]
