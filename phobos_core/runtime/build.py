@@ -19,7 +19,7 @@ OVER_LIMIT = "over-shared-limit"
 # A warning names this many of the configurations that were skipped.
 NAMED = 3
 
-Mapper = Callable[[Callable[[Request], Compiled], Iterable[Request]], Iterable[Compiled]]
+Mapper = Callable[[Callable[[Request], Compiled], Sequence[Request]], Iterable[Compiled]]
 
 
 @dataclass(frozen=True, slots=True)

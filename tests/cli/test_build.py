@@ -1,5 +1,6 @@
 """`phobos build`: what it writes and prints, and what it does when something is missing or does not fit."""
 
+import io
 import json
 import os
 import stat
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from phobos_core.cli import files
+from phobos_core.cli.terminal import Output, Progress
 from phobos_core.toolchain import find, ptxas, sass
 from tests.cli.conftest import Phobos
 
@@ -285,6 +287,17 @@ def test_an_interrupted_write_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("terminal", "shown"), [(True, True), (False, False)])
+def test_progress_is_shown_on_a_terminal_only(terminal: bool, shown: bool) -> None:
+    stream = io.StringIO()
+    stream.isatty = lambda: terminal  # type: ignore[method-assign]
+    progress = Progress(Output(stream), 100)
+    progress.step()
+    assert ("1 of 100 built" in stream.getvalue()) is shown
+    progress.clear()
+    assert stream.getvalue().endswith("\r\x1b[K") is shown
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of another kind")
