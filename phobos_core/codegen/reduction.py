@@ -1,14 +1,14 @@
 """A `reduce` along rows: neighbouring lanes share a row, each folds its own runs, an xor butterfly folds the lanes.
 
-In: a store whose tree holds a `reduce`, and its schedule. Every thread whose group of lanes is whole takes part in
-every shuffle, on a clamped row where its own is past the end, so that no shuffle waits for a lane that is elsewhere.
+In: a store whose tree holds a `reduce`, and its schedule. The groups of lanes that have a row take part in a turn, and
+no other thread reads memory in it: the places of barriers rest on each thread touching its own rows alone.
 A lane with fewer runs than others repeats its first run, which a maximum does not notice and a sum counts as 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phobos_core.codegen import index
 from phobos_core.codegen.arithmetic import compare, extremum
@@ -59,37 +59,44 @@ def row_reduction(cg: Context, op: Op, schedule: RowReduction) -> None:
     groups = cg.kernel.threads // lanes
     group, lane = index.divided(cg, index.thread(cg), lanes)
     shape = operand.type.shape
+    groups = min(cg.kernel.threads // lanes, shape[0])
     rows = _Rows(operand, reduce.attrs["kind"], schedule.vector, lanes, groups * lanes, lane, group, shape[1])
-    everyone = "true" if rows.active == cg.kernel.threads else index.less(cg, cg.thread, rows.active)
-    with cg.writer.guarded(everyone):
+    turns, rest = divmod(shape[0], groups)
+    with cg.writer.guarded(_among(cg, rows.active)):
         group = group._replace(limit=min(group.limit, groups))
-        turns = -(-shape[0] // groups)
         if turns == 1:
             _turn(cg, op, reduce, rows, group)
-            return
-        loop = cg.writer.open_loop(["i32"], ["0"])
-        turn = Coord(loop.names[0], 0, turns)
-        _turn(cg, op, reduce, rows, index.total(cg, group, index.scaled(cg, turn, groups)))
-        following = cg.writer.value(f"add i32 {loop.names[0]}, 1")
-        again = cg.writer.value(f"icmp ult i32 {following}, {turns}")
-        cg.writer.close_loop(loop, again, [following], ROLLED)
+        else:
+            loop = cg.writer.open_loop(["i32"], ["0"])
+            turn = Coord(loop.names[0], 0, turns)
+            _turn(cg, op, reduce, rows, index.total(cg, group, index.scaled(cg, turn, groups)))
+            following = cg.writer.value(f"add i32 {loop.names[0]}, 1")
+            again = cg.writer.value(f"icmp ult i32 {following}, {turns}")
+            cg.writer.close_loop(loop, again, [following], ROLLED)
+    if rest:
+        rows = replace(rows, active=rest * lanes)
+        with cg.writer.guarded(_among(cg, rows.active)):
+            _turn(cg, op, reduce, rows, group._replace(limit=rest).plus(turns * groups))
+
+
+def _among(cg: Context, active: int) -> str:
+    """Whether this thread is one of the first `active`."""
+    return "true" if active == cg.kernel.threads else index.less(cg, cg.thread, active)
 
 
 def _turn(cg: Context, op: Op, reduce: Op, rows: _Rows, number: Coord) -> None:
     """Reduces row `number`, and stores what the tree makes of it."""
     view, value, _ = op.operands
     target = cg.windows[view]
-    row, inside = index.clamped(cg, number, target.shape[0])
     fold = _fold(rows.kind, _element(rows.operand))
-    state = _across(cg, fold, _own(cg, fold, rows, row), rows.vector)
+    state = _across(cg, fold, _own(cg, fold, rows, number), rows.vector)
     state = butterfly(cg, fold.elements, fold.combine, state, rows.lanes, rows.active)
     result = reduce.results[0]
     operand = state[-1]
     if rows.kind == "sum":
         operand = convert(cg, operand, fold.elements[0], _element(result), 1)
-    first = index.both(cg, inside, index.less(cg, index.operand(cg, rows.lane), 1) if rows.lanes > 1 else "true")
-    with cg.writer.guarded(first):
-        place = (row, index.ZERO)
+    with cg.writer.guarded(index.less(cg, index.operand(cg, rows.lane), 1) if rows.lanes > 1 else "true"):
+        place = (number, index.ZERO)
         evaluation = Evaluation(cg)
         evaluation.give(result, place, 1, operand)
         store_run(cg, target, place, evaluation.at(value, place, 1), 1)
