@@ -50,6 +50,8 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     stems = {file.source.name: file.stem for file in sources.files}
     reports = _write(built.results, Path(arguments.output), stems, named=arguments.config != "first")
     findings = found.denied(in_order([*checked.findings, *built.findings]), arguments.deny)
+    if os.environ.get("PHOBOS_LOG") == "debug":
+        _log_decisions(reports, messages)
     if arguments.format == "json":
         found.show_json(build_json(_toolchain(tools), reports, findings), output)
     else:
@@ -142,6 +144,14 @@ def _name(request: Request, named: bool) -> str:
         parts += [f"{name}-{value}" for name, value in request.config.items()]
     parts += [f"{name}-{value}" for name, value in request.placed.bound.items()]
     return ".".join(parts)
+
+
+def _log_decisions(reports: Sequence[KernelReport], messages: Output) -> None:
+    """In every format, for a build whose report nobody sees."""
+    for report in reports:
+        for decision in sorted(report.decisions, key=lambda d: d.line):
+            place = f"{report.file}:{decision.line}: {report.kernel} {report.target}"
+            messages.line(f"debug: {place}: {decision.op}: {decision.choice}: {decision.reason}")
 
 
 def _toolchain(tools: Mapping[str, ptxas.Ptxas | None]) -> Toolchain:

@@ -234,6 +234,23 @@ def test_two_sources_for_one_output_are_refused(phobos: Phobos, saxpy: Path, tmp
     assert f"{Path('a/k.ph')} and {Path('b/k.ph')} would both be written to" in ran.err
 
 
+def test_the_log_names_each_decision_and_why(phobos: Phobos, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(
+        tmp_path,
+        "dot.ph",
+        "@tensorcore\n"
+        "kernel k(A: tensor<f32>[12, 12], C: tensor<f32>[12, 12]) {\n"
+        "  C[:, :] = dot(A[:, :], A[:, :])\n}\n",
+    )
+    assert "debug" not in phobos("build", "--format", "json", path).err
+    monkeypatch.setenv("PHOBOS_LOG", "debug")
+    ran = phobos("build", "--format", "json", path)
+    decisions = built(ran)["kernels"][0]["decisions"]
+    [dot] = [d for d in decisions if d["op"] == "dot"]
+    assert f"debug: dot.ph:3: k sm_80: dot: {dot['choice']}: {dot['reason']}\n" in ran.err
+    assert dot["reason"]
+
+
 def test_html_is_to_come(phobos: Phobos, saxpy: Path) -> None:
     ran = phobos("build", "--format", "html", saxpy)
     assert (ran.status, ran.out) == (2, "")
