@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from phobos_core.analysis.program import Requirement
+from phobos_core.analysis.program import Requirement as Requirement
 from phobos_core.ir.types import MemType, Type
 from phobos_core.language.types import ScalarType
 
@@ -105,6 +105,7 @@ class Kernel:
     `config` binds the `@autotune` names, `dims` the dimensions bound at compile time. `divisors` gives, for a dynamic
     dimension, a number it is known (by `@aligned`) or assumed (4) to be a multiple of; `assumed` names those whose
     divisor is only an assumption: a pass that relies on it adds a "multiple of" Requirement.
+    `file` is the source's name in line tables.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Kernel:
     dynamic_shared: bool = False
     persistent: bool = False
     line: int = 0
+    file: str = "kernel.ph"
     shared_bytes: int = 0
     shared_bytes_without_reuse: int = 0
     tiles: tuple[Placement, ...] = ()

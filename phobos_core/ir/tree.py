@@ -105,8 +105,8 @@ def _cumsum(op: Op, axes: Axes) -> list[Axes]:
 
 
 def _gather(op: Op, axes: Axes) -> list[Axes]:
-    offsets = len(op.operands) - 2
-    return [*([()] * offsets), axes]
+    *where, _, _ = op.operands
+    return [*([()] * len(where)), axes]
 
 
 _BELOW: dict[str, Callable[[Op, Axes], list[Axes]]] = {

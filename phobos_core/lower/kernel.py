@@ -32,9 +32,12 @@ def lower(
     dims: Mapping[str, int] | None = None,
     index_bits: int = 64,
 ) -> Kernel:
-    """The first choice of each `@autotune` name that `config` leaves out; `dims` binds dimensions."""
+    """The first choice of each `@autotune` name that `config` leaves out; `dims` binds dimensions.
+
+    A dimension that was bound for the checker already is in `dims` too, but no longer in the program.
+    """
     config = {name: choices[0] for name, choices in kernel.search.items()} | dict(config or {})
-    bound = {name: value for name, value in (dims or {}).items() if name in kernel.dims}
+    bound = {name: value for name, value in (dims or {}).items() if name not in config}
     line = lines.line(kernel.name_span)
     env = config | bound
     _check_requirements(kernel, env, line)

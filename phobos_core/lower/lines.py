@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-
 from phobos_core.syntax.ast import Span
+from phobos_core.syntax.lines import LineIndex
 
 
 class LineTable:
     """Lines of one file, for spans relative to an item that starts at byte `offset`."""
 
-    __slots__ = ("_offset", "_starts")
+    __slots__ = ("_index", "_offset")
 
     def __init__(self, source: bytes, offset: int = 0) -> None:
-        self._starts = [0]
-        position = source.find(b"\n")
-        while position >= 0:
-            self._starts.append(position + 1)
-            position = source.find(b"\n", position + 1)
+        self._index = LineIndex(source)
         self._offset = offset
 
     def line(self, span: Span) -> int:
         """The 1-based line on which the span starts."""
-        return bisect_right(self._starts, span.start + self._offset)
+        return self._index.position(span.start + self._offset).line + 1
 
 
 class LowerError(Exception):

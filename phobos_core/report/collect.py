@@ -1,7 +1,7 @@
 """From a compiled kernel and what ptxas said of it to its report.
 
-In: the tile IR after the last pass, the resources of its entry (None where no ptxas assembled it), and where the
-outputs went. Out: a `KernelReport`.
+In: the tile IR after the last pass, the resources of its entry (None where no ptxas assembled it), and the dimensions
+that the options bind. Out: a `KernelReport`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from phobos_core.ir import module as ir
 from phobos_core.language.targets import TARGETS
+from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.report.model import (
     Decision,
     KernelReport,
@@ -29,8 +30,8 @@ def collect(
     file: str,
     assembled: Assembled | None,
     *,
+    dims: Mapping[str, int],
     suggested_grid: Sequence[str] = (),
-    artifacts: Mapping[str, str] | None = None,
     status: Status = "ok",
     notes: Sequence[str] = (),
 ) -> KernelReport:
@@ -42,11 +43,11 @@ def collect(
         line=kernel.line,
         target=kernel.target,
         config=dict(kernel.config),
-        dims=dict(kernel.dims),
+        dims=dict(dims),
         index_bits=kernel.index_bits,
-        artifacts=dict(artifacts or {}),
+        artifacts={},
         launch=Launch(kernel.threads, kernel.min_blocks, kernel.max_registers, dynamic, kernel.persistent),
-        params=tuple(Param(p.name, p.kind, str(p.dtype), p.dims) for p in kernel.params),
+        params=tuple(Param(p.name, p.kind, _dtype(p.dtype, kernel.index_bits), p.dims) for p in kernel.params),
         resources=resources,
         occupancy=fits,
         tiles=tuple(
@@ -61,6 +62,11 @@ def collect(
         status=status,
         notes=(*kernel.notes, *notes),
     )
+
+
+def _dtype(dtype: ScalarType, index_bits: int) -> str:
+    """The type as the entry takes it: an index is an integer of the width compiled for."""
+    return f"i{index_bits}" if dtype == INDEX else str(dtype)
 
 
 def _resources(
