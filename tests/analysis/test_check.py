@@ -222,7 +222,7 @@ def test_a_damaged_source_gives_diagnostics_only(seed: int) -> None:
     assert len(set(result.diagnostics)) == len(result.diagnostics)
 
 
-@pytest.mark.parametrize("open_, close", [("(", ")"), ("-", ""), ("exp(", ")"), ("A[", ", 0]"), ("1 + (", ")")])
+@pytest.mark.parametrize(("open_", "close"), [("(", ")"), ("-", ""), ("exp(", ")"), ("A[", ", 0]"), ("1 + (", ")")])
 @pytest.mark.parametrize("depth", [50, 5000])
 def test_deep_nesting_is_cut(open_: str, close: str, depth: int) -> None:
     assert {d.code for d in checked(source_of(f"let x = {open_ * depth}1{close * depth}")).diagnostics} <= set(CODES)
