@@ -12,6 +12,9 @@ from phobos_core.analysis.context import Context, element_of
 from phobos_core.language.types import BOOL, F64, I32, I64, INDEX, Kind, ScalarType, join
 from phobos_core.syntax.ast import Span
 
+# Kinds of types with arithmetic of their own.
+_COMPUTED = (Kind.FLOAT, Kind.INT, Kind.INDEX)
+
 
 def convert(cx: Context, expr: pg.Expr, element: ScalarType, *, in_tile: bool = False) -> pg.Expr:
     """`expr` with elements of another type, by whatever conversion there is.
@@ -19,7 +22,8 @@ def convert(cx: Context, expr: pg.Expr, element: ScalarType, *, in_tile: bool = 
     A float literal is an f32, but `in_tile`, in a tile expression, it has the tile's float type from the start.
     """
     type_ = expr.type
-    if element_of(type_) == element:
+    current = element_of(type_)
+    if current is element or current == element:
         return expr
     if isinstance(expr, pg.Const):
         exact = cx.exact.get(expr.span) if in_tile else None
@@ -33,6 +37,8 @@ def operand_type(cx: Context, lhs: pg.Expr, rhs: pg.Expr) -> ScalarType | None:
     """The element type of an arithmetic operation, or None where the operands have no join."""
     a, b = element_of(lhs.type), element_of(rhs.type)
     tile_a, tile_b = isinstance(lhs.type, pg.TileType), isinstance(rhs.type, pg.TileType)
+    if a is b and a.kind in _COMPUTED:
+        return a
     if tile_a == tile_b:
         return _literal_type(lhs, rhs, a, b) or join_types(cx, a, b)
     # One scalar: it takes the tile's type, but a float turns an integer tile into floats.

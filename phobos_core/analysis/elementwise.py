@@ -8,13 +8,13 @@ from __future__ import annotations
 from typing import cast
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.arguments import declared, match, match_checked
+from phobos_core.analysis.arguments import Matched, declared, match, match_checked
 from phobos_core.analysis.context import Context, Shape, Site, element_of, infer, type_text
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.expressions import arithmetic
 from phobos_core.analysis.shapes import broadcast
 from phobos_core.language.builtins import Builtin
-from phobos_core.language.types import BOOL, CONVERSIONS, F32, F64, I32
+from phobos_core.language.types import BOOL, CONVERSIONS, F64, I32
 from phobos_core.syntax import ast
 
 
@@ -22,21 +22,11 @@ def math(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
     matched = match(cx, node, builtin, at.part)
     if matched is None:
         return None
-    args, type_ = matched.args, matched.args[0].type
-    if builtin.name == "pow":
-        base, exponent = args
-        if isinstance(base.type, pg.TileType) or isinstance(exponent.type, pg.TileType):
-            element, shape = operand_type(cx, base, exponent), broadcast(cx, node.span, base, exponent)
-            if element is None or shape is None:
-                return None
-            type_ = pg.TileType(element, shape)
-        if not element_of(type_).is_float:
-            cx.error("element-type", node.span, "`pow` takes floats, and both of these are integers")
-            return None
-        args = tuple(convert(cx, arg, element_of(type_)) for arg in args)
-    if not isinstance(type_, pg.TileType) and matched.form.result.element == F32:
-        type_ = F32
-        args = tuple(convert(cx, arg, F32) for arg in args)
+    type_ = _math_type(cx, node, matched)
+    if type_ is None:
+        return None
+    in_tile = isinstance(type_, pg.TileType)
+    args = tuple(convert(cx, arg, element_of(type_), in_tile=in_tile) for arg in matched.args)
     if builtin.name != "abs" and F64 in (element_of(type_), *(element_of(a.type) for a in matched.args)):
         cx.error(
             "f64-math",
@@ -45,6 +35,17 @@ def math(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
             severity="note",
         )
     return pg.Math(node.span, type_, cast(pg.MathOp, builtin.name), args)
+
+
+def _math_type(cx: Context, node: ast.Call, matched: Matched) -> pg.ValueType | None:
+    """On tiles the type of the argument (of both, for `pow`); on a scalar f32, or its own for an integer `abs`."""
+    args, result = matched.args, matched.form.result
+    if not result.tile:
+        return args[0].type if isinstance(result.element, str) else result.element
+    if len(args) == 1:
+        return args[0].type
+    element, shape = operand_type(cx, args[0], args[1]), broadcast(cx, node.span, args[0], args[1])
+    return None if element is None or shape is None else pg.TileType(element, shape)
 
 
 def extremum(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | None:

@@ -18,6 +18,8 @@ from phobos_core.language.targets import LANES
 from phobos_core.language.types import BOOL, F32, INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
 
+BITWISE = frozenset(op for op, entry in BINARY.items() if entry.kind in (OperatorClass.BITWISE, OperatorClass.SHIFT))
+
 
 def name(cx: Context, node: ast.Name, at: Site) -> pg.Expr | None:
     symbol = lookup(cx, node)
@@ -192,11 +194,10 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
         if folded is not None:
             return folded
     element = operand_type(cx, lhs, rhs)
-    if element is None or element == BOOL:
+    if element is None or element is BOOL:
         cannot_join(cx, span, f"`{op}`", lhs, rhs)
         return None
-    operator = BINARY.get(op)
-    if operator is not None and operator.kind in (OperatorClass.BITWISE, OperatorClass.SHIFT):
+    if op in BITWISE:
         for side in (lhs, rhs):
             if not _arithmetic_element(cx, side.span, op, element_of(side.type), bitwise=True):
                 return None

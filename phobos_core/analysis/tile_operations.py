@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Literal, cast
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.arguments import Matched, declared, match, match_checked, result_shape
+from phobos_core.analysis.arguments import match, match_checked, result_shape
 from phobos_core.analysis.context import Context, Site, element_of, infer, see
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.subscripts import lookup, whole
@@ -58,7 +58,7 @@ def flat(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
         return None
     type_ = cast(pg.TileType, symbol.type)
     place = whole(symbol, argument.span)
-    matched = match_flat(cx, node, builtin, pg.TileRead(argument.span, type_, place))
+    matched = match_checked(cx, node, builtin, (pg.TileRead(argument.span, type_, place),))
     if matched is None:
         return None
     shape = result_shape(matched)
@@ -67,21 +67,6 @@ def flat(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
         pg.TileType(type_.element, shape),
         pg.Place(node.span, symbol, type_.element, shape, flat=True),
     )
-
-
-def match_flat(cx: Context, node: ast.Call, builtin: Builtin, tile: pg.Expr) -> Matched | None:
-    rank = len(cast(pg.TileType, tile.type).shape)
-    if rank != 2:
-        cx.error(
-            "reduction-operand",
-            tile.span,
-            f"`flat` takes a tile of rank 2, and this has rank {rank}",
-            related=declared(tile),
-        )
-        return None
-    form = builtin.forms[0]
-    shape = form.params[0].shape or ()
-    return Matched(form, (tile,), dict(zip(shape, cast(pg.TileType, tile.type).shape, strict=True)))
 
 
 def gather(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | None:
