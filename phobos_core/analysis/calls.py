@@ -13,7 +13,7 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import count_fits
 from phobos_core.analysis.context import Context, Rule, Site, see
 from phobos_core.analysis.elementwise import argsel, conversion, extremum, iota, math, tmax, where
-from phobos_core.analysis.subscripts import suggestion
+from phobos_core.analysis.subscripts import MOST_SUGGESTIONS, suggestion
 from phobos_core.analysis.tile_operations import contraction, flat, gather, rearrangement, reduction
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin
 from phobos_core.language.types import CONVERSIONS, SPELLED
@@ -39,7 +39,6 @@ def call(cx: Context, node: ast.Call, at: Site) -> pg.Expr | None:
 
 def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
     """A call of something that is not a built-in."""
-    cx.called.add(callee.text)
     found, symbol = cx.scope.find(callee.text)
     if symbol is not None:
         cx.error(
@@ -50,7 +49,7 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
         )
     elif found:
         pass
-    elif callee.text in cx.functions:
+    elif cx.function(callee.text) is not None:
         cx.error(
             "not-supported-yet", node.span, f"calls of functions, such as `{callee.text}` here, are not supported yet"
         )
@@ -70,7 +69,7 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
             "unknown-name",
             callee.span,
             f"`{callee.text}` is not a built-in, and no function of this file has the name",
-            help=suggestion(callee.text, [*BUILTINS, *cx.functions]),
+            help=suggestion(callee.text, [*BUILTINS, *cx.functions]) if len(cx.unknown) <= MOST_SUGGESTIONS else None,
         )
 
 

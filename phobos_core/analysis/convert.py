@@ -9,6 +9,7 @@ from __future__ import annotations
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import const_as, wrap
 from phobos_core.analysis.context import Context, element_of
+from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import BOOL, F64, I32, I64, INDEX, Kind, ScalarType, join
 from phobos_core.syntax.ast import Span
 
@@ -85,7 +86,14 @@ def _fits(cx: Context, literal: pg.Const, other: ScalarType) -> bool:
 
 
 def assigned(
-    cx: Context, expr: pg.Expr, element: ScalarType, span: Span, target: str, *, in_tile: bool = False
+    cx: Context,
+    expr: pg.Expr,
+    element: ScalarType,
+    span: Span,
+    target: str,
+    related: tuple[Related, ...],
+    *,
+    in_tile: bool = False,
 ) -> pg.Expr | None:
     """`expr` converted to the element type it is assigned to, where that happens by itself.
 
@@ -105,6 +113,7 @@ def assigned(
         "type-mismatch",
         span,
         f"{target} holds `{element}`, and the value is `{source}`, which does not convert to it by itself",
+        related=related,
         help=_spelled(source, element),
     )
     return None

@@ -78,7 +78,9 @@ def _stretch(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr, axis: int) -> 
     return maximum(a, b) if _may_be_one(cx, a) or _may_be_one(cx, b) else a
 
 
-def stores_into(cx: Context, span: Span, value: pg.Expr, target: Shape, name: str) -> bool:
+def stores_into(
+    cx: Context, span: Span, value: pg.Expr, target: Shape, name: str, related: tuple[Related, ...]
+) -> bool:
     """Whether a value fits the place it is stored to, broadcasting a scalar and axes of extent 1."""
     type_ = value.type
     if not isinstance(type_, pg.TileType):
@@ -89,12 +91,12 @@ def stores_into(cx: Context, span: Span, value: pg.Expr, target: Shape, name: st
         return True
     text = f"the value is {shape_text(type_.shape)} and {name} is {shape_text(target)}"
     if len(type_.shape) != len(target):
-        cx.error("rank-mismatch", span, f"{text}: the ranks differ")
+        cx.error("rank-mismatch", span, f"{text}: the ranks differ", related=related)
         return False
     for axis, (extent, room) in enumerate(zip(type_.shape, target, strict=True)):
         if extent not in (room, ONE):
             fits = _fits(extent, room)
-            constrain(cx, "shape-mismatch", span, f"{text}: axis {axis} does not fit", (extent, room), fits)
+            constrain(cx, "shape-mismatch", span, f"{text}: axis {axis} does not fit", (extent, room), fits, related)
     return True
 
 

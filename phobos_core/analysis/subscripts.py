@@ -13,8 +13,12 @@ from phobos_core.analysis.context import PLAIN, Context, Site, infer, see, type_
 from phobos_core.analysis.convert import convert
 from phobos_core.analysis.shapes import constrain
 from phobos_core.analysis.symbolic import Sym
+from phobos_core.language.builtins import BUILTIN_NAMES
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.syntax import ast
+
+# Searching for a similar name takes long beside everything else; past this many unknown names it helps nobody.
+MOST_SUGGESTIONS = 20
 
 MEMORY = (pg.SymbolKind.TENSOR, pg.SymbolKind.TILE, pg.SymbolKind.VIEW)
 
@@ -130,11 +134,9 @@ def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
 
 
 def _unknown(cx: Context, node: ast.Name) -> None:
-    from phobos_core.language.builtins import BUILTIN_NAMES
-
     if node.text == "ctx":
         cx.error("reserved-name", node.span, "`ctx` is read only through its fields, as in `ctx.block.x`")
-    elif node.text in cx.functions:
+    elif cx.function(node.text) is not None:
         cx.error("not-a-value", node.span, f"`{node.text}` is a function: call it, as in `{node.text}(..)`")
     elif node.text in BUILTIN_NAMES:
         cx.error("not-a-value", node.span, f"`{node.text}` is a built-in: call it, as in `{node.text}(..)`")
@@ -143,7 +145,7 @@ def _unknown(cx: Context, node: ast.Name) -> None:
             "unknown-name",
             node.span,
             f"`{node.text}` is not declared here",
-            help=suggestion(node.text, cx.scope.visible()),
+            help=suggestion(node.text, cx.scope.visible()) if len(cx.unknown) <= MOST_SUGGESTIONS else None,
         )
 
 

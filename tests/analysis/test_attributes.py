@@ -45,6 +45,7 @@ TILE = "var t: tile<f32>[64, 64] = 0.0"
         ("@aligned(M = 4) @aligned(M = 8)", "attribute-argument"),
         ("@aligned(Q = 4)", "unknown-dimension"),
         ("@aligned(n = 4)", "unknown-dimension"),
+        ("@autotune(Q in [4]) @aligned(Q = 4)", "unknown-dimension"),
         ("@aligned(M = Q)", "unknown-name"),
         ("@aligned(T = 6)", "aligned-mismatch"),
         # Search dimensions.

@@ -108,3 +108,16 @@ def test_loops_and_branches() -> None:
 def test_broken_statements_stay_silent() -> None:
     given = codes("let x = \nlet y = x + 1\nvar t: tile<f32>[ = y\nA[y, = t")
     assert set(given) == {"syntax-error"}
+
+
+@pytest.mark.parametrize(
+    ("body", "places"),
+    [
+        ("var x = 1\nx = 1.5", ["`x` is `index`"]),
+        ("A[0, 0] = true", ["`A` is `tensor<f32>[64, 64]`"]),
+        ("R[:, :] = A[:, :]", ["`R` is `tensor<f32>[1, 64]`"]),
+        ("var t = A[0 :+ T, :]\nt = I[0 :+ T, :]", ["`t` is `tile<f32>[T, 64]`"]),
+    ],
+)
+def test_the_declaration_of_the_target_is_a_related_place(body: str, places: list[str]) -> None:
+    assert [r.message for d in found(body) for r in d.related] == places
