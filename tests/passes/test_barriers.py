@@ -51,4 +51,6 @@ def test_without_any_one_of_them_some_byte_does(seed: int) -> None:
     kernel = placed(Programs(Random(seed)).kernel())
     for barrier in (op for op in walk(kernel.body) if op.name == "barrier"):
         fewer = with_body(kernel, edit(kernel.body, replaced={barrier: ()}).ops)
-        assert any(conflicts(fewer, path, scan_shift=5) for path in range(MANY_PATHS)), f"the one on line {barrier.line}"
+        assert any(conflicts(fewer, path, scan_shift=5) for path in range(MANY_PATHS)), (
+            f"the one on line {barrier.line}"
+        )
