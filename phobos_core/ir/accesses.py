@@ -133,9 +133,9 @@ class Accesses:
             case RowReduction(lanes, vector) if node.axes == (0, INNER):
                 if lanes * vector == region.shape[-1]:
                     return self._cyclic(region, vector)
-                return ("lanes", lanes, vector, region)
+                return ("lanes", lanes, vector, self._where(region))
             case ColumnScan() if node.axes == (INNER, 1):
-                return ("columns", region)
+                return ("columns", self._where(region))
             case _:
                 return None
 
@@ -146,17 +146,26 @@ class Accesses:
             case RowReduction(lanes=1):
                 return self._cyclic(region, 1)
             case RowReduction(lanes=lanes):
-                return ("rows", lanes, region)
+                return ("rows", lanes, self._where(region))
+            case Contraction(tm=1, tn=tn, run=run) if tn == run and schedule.columns * tn == region.shape[-1]:
+                return self._cyclic(region, run)
             case Contraction():
-                return ("patches", schedule, region)
+                return ("patches", schedule, self._where(region))
             case ColumnScan():
-                return ("columns", region)
+                return ("columns", self._where(region))
 
     def _cyclic(self, region: Region, vector: int) -> ThreadMap:
         """Runs of `vector` in row-major order; of a contiguous region, runs of bytes from its first."""
         run = vector * element_of(region.buffer.type).bytes
         start = self._contiguous(region)
-        return ("cyclic", run, region if start is None else start)
+        return ("cyclic", run, self._where(region) if start is None else start)
+
+    def _where(self, region: Region) -> object:
+        """The region; by its physical place where that is fixed, so that tiles that share bytes can be compared."""
+        placed = self._placed(region.buffer)
+        if placed is None or region.stage is not None or any(start is None or start[0] for start in region.starts):
+            return region
+        return placed, region.starts, region.shape, region.flat
 
     def _contiguous(self, region: Region) -> int | None:
         """The first byte, where the region is known to be one run of bytes of shared memory."""

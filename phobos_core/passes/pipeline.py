@@ -44,7 +44,8 @@ def pipeline(kernel: Kernel) -> Kernel:
         kernel, decision, done = _loop(kernel, loop.regions[0].args[0])
         decisions.append(decision)
         pipelined |= done
-    if kernel.pipeline and not pipelined:
+    if kernel.pipeline and not pipelined and footprint(kernel) <= limit(kernel):
+        # A kernel that does not fit even so is told that first, when its tiles are placed.
         raise _nothing(kernel, decisions[::-1])
     return replace(kernel, decisions=(*kernel.decisions, *decisions[::-1]))
 
