@@ -83,7 +83,8 @@ def _patch(cg: Context, store: Op, schedule: Contraction, number: Coord) -> None
     inside: list[tuple[Place, str]] = []
     for i, row in enumerate(patch.rows):
         for j, column in enumerate(patch.columns):
-            place, products = (row, column), _columns_of(cg, patch, sums[i], j)
+            place: Place = (row, column)
+            products = _columns_of(cg, patch, sums[i], j)
             condition = index.both(cg, patch.row_inside[i], patch.column_inside[j])
             if condition == "true":
                 evaluation.give(dot.result, place, patch.run, products)
