@@ -13,6 +13,7 @@ from phobos_core.analysis.context import Context, Shape, Site, element_of, infer
 from phobos_core.analysis.shapes import agree, shape_of, static_shape
 from phobos_core.analysis.symbolic import Sym, divide, sym
 from phobos_core.language.builtins import Builtin, Form, OperandKind, Param, Section
+from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
 
@@ -91,7 +92,7 @@ def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
             cx.error(
                 "not-a-tile",
                 arg.span,
-                f"`{param.name}` of `{builtin.name}` is a tile, and this is a scalar `{arg.type}`",
+                f"`{builtin.name}` takes a tile, and this is a scalar `{arg.type}`",
                 help="`max` takes scalars too" if builtin.name == "tmax" else None,
             )
             return
@@ -105,7 +106,7 @@ def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
             )
             return
         if tile and OperandKind.TILE not in param.accepts:
-            cx.error("not-a-scalar", arg.span, f"`{param.name}` of `{builtin.name}` is a scalar, and this is a tile")
+            cx.error("not-a-scalar", arg.span, f"`{builtin.name}` takes a scalar, and this is a tile")
             return
     cx.error("element-type", args[0].span, f"`{builtin.name}` does not take these arguments")
 
@@ -118,7 +119,7 @@ def _operand_code(builtin: Builtin) -> str:
     return "contraction-operand" if builtin.section is Section.CONTRACTION else "reduction-operand"
 
 
-def declared(arg: pg.Expr) -> tuple:  # type: ignore[type-arg]
+def declared(arg: pg.Expr) -> tuple[Related, ...]:
     """Where a named operand was declared."""
     if isinstance(arg, pg.TileRead):
         root = arg.place.root
@@ -146,10 +147,13 @@ def _element_fits(cx: Context, builtin: Builtin, form: Form, param: Param, arg: 
         code = "unsigned-arithmetic"
     else:
         code = "element-type"
+    taken = tuple(dict.fromkeys(e for p in _alternatives(builtin, param.name) for e in p.elements))
+    together = " with the other arguments here" if element in taken else ""
+    listed = _listed(param.elements if together else taken)
     cx.error(
         code,
         arg.span,
-        f"`{builtin.name}` takes {_listed(param.elements)}, and this is `{element}`",
+        f"`{builtin.name}` takes {listed}{together}, and this is `{element}`",
         related=declared(arg),
         help=_conversion_help(element, param.elements),
     )

@@ -6,14 +6,14 @@ Arguments are checked against the table (`arguments`); the functions here say wh
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import Matched, count_fits, declared, match, match_checked, result_shape
-from phobos_core.analysis.context import Context, Site, element_of, infer, see, type_text
+from phobos_core.analysis.context import Context, Rule, Shape, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.expressions import arithmetic
-from phobos_core.analysis.shapes import broadcast, stores_into
+from phobos_core.analysis.shapes import broadcast
 from phobos_core.analysis.subscripts import lookup, suggestion, whole
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin
 from phobos_core.language.types import BOOL, CONVERSIONS, F32, F64, I8, I32, INDEX, SPELLED, U32, Kind
@@ -112,13 +112,18 @@ def math(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
             if element is None or shape is None:
                 return None
             type_ = pg.TileType(element, shape)
+        if not element_of(type_).is_float:
+            cx.error("element-type", node.span, "`pow` takes floats, and both of these are integers")
+            return None
         args = tuple(convert(cx, arg, element_of(type_)) for arg in args)
     if not isinstance(type_, pg.TileType) and matched.form.result.element == F32:
         type_ = F32
         args = tuple(convert(cx, arg, F32) for arg in args)
     if builtin.name != "abs" and F64 in (element_of(type_), *(element_of(a.type) for a in matched.args)):
         cx.error(
-            "f64-math", node.span, f"`{builtin.name}` computes in f32, and so gives no more than its precision",
+            "f64-math",
+            node.span,
+            f"`{builtin.name}` computes in f32, and so gives no more than its precision",
             severity="note",
         )
     return pg.Math(node.span, type_, cast(pg.MathOp, builtin.name), args)
@@ -212,12 +217,10 @@ def where(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | 
 
 
 def _condition_site(at: Site) -> Site:
-    return Site(shape=at.shape, condition=True, inside=at.inside, inferred=at.inferred)
+    return Site(at.shape, False, True, at.inside, at.one_element, at.inferred)
 
 
-def _selected_shape(
-    cx: Context, node: ast.Call, condition: pg.Expr, then: pg.Expr, orelse: pg.Expr
-) -> tuple | None:  # type: ignore[type-arg]
+def _selected_shape(cx: Context, node: ast.Call, condition: pg.Expr, then: pg.Expr, orelse: pg.Expr) -> Shape | None:
     """The broadcast of all three; scalars among them take no part."""
     tiles = [e for e in (then, orelse, condition) if isinstance(e.type, pg.TileType)]
     shape = cast(pg.TileType, tiles[0].type).shape
@@ -303,12 +306,12 @@ def _argument_site(builtin: Builtin) -> Site:
 
 
 def reduction(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | None:
-    matched = match(cx, node, builtin, _argument_site(builtin))
+    matched = match(cx, node, builtin, Site(inside=builtin.name, one_element=True))
     if matched is None:
         return None
     result = matched.form.result.element
     element = result if not isinstance(result, str) else element_of(matched.args[0].type)
-    op = cast("pg.Literal['rowmax', 'rowsum', 'rowargmax']", builtin.name)
+    op = cast("Literal['rowmax', 'rowsum', 'rowargmax']", builtin.name)
     return pg.Reduce(node.span, pg.TileType(element, result_shape(matched)), op, matched.args[0])
 
 
@@ -317,7 +320,7 @@ def rearrangement(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg
     if matched is None:
         return None
     type_ = pg.TileType(element_of(matched.args[0].type), result_shape(matched))
-    op = cast("pg.Literal['cumsum', 'tril', 'transpose']", builtin.name)
+    op = cast("Literal['cumsum', 'tril', 'transpose']", builtin.name)
     return pg.Shape(node.span, type_, op, matched.args[0])
 
 
@@ -352,8 +355,12 @@ def flat(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
 def match_flat(cx: Context, node: ast.Call, builtin: Builtin, tile: pg.Expr) -> Matched | None:
     rank = len(cast(pg.TileType, tile.type).shape)
     if rank != 2:
-        cx.error("reduction-operand", tile.span, f"`flat` takes a tile of rank 2, and this has rank {rank}",
-                 related=declared(tile))
+        cx.error(
+            "reduction-operand",
+            tile.span,
+            f"`flat` takes a tile of rank 2, and this has rank {rank}",
+            related=declared(tile),
+        )
         return None
     form = builtin.forms[0]
     shape = form.params[0].shape or ()
@@ -399,13 +406,13 @@ def contraction(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.E
         assert element == I8
         accumulator = I32
     type_ = pg.TileType(accumulator, result_shape(matched))
-    op = cast("pg.Literal['dot', 'dot_t']", builtin.name)
+    op = cast("Literal['dot', 'dot_t']", builtin.name)
     return pg.Contract(node.span, type_, op, convert(cx, lhs, element), convert(cx, rhs, element))
 
 
 BUILDERS: Mapping[str, Builder] = {
-    **{name: math for name in get_args(pg.MathOp)},
-    **{name: conversion for name in CONVERSIONS},
+    **dict.fromkeys(get_args(pg.MathOp), math),
+    **dict.fromkeys(CONVERSIONS, conversion),
     "min": extremum,
     "max": extremum,
     "tmax": tmax,
@@ -424,6 +431,4 @@ BUILDERS: Mapping[str, Builder] = {
     "dot_t": contraction,
 }
 
-RULES = {ast.Call: call}
-
-__all__ = ["BUILDERS", "RULES", "call", "stores_into"]
+RULES: Mapping[type, Rule] = {ast.Call: call}

@@ -16,7 +16,7 @@ from phobos_core.analysis.kernel import KernelResult, check_kernel
 from phobos_core.analysis.program import CheckedKernel, Symbol
 from phobos_core.language.builtins import BUILTIN_NAMES
 from phobos_core.language.diagnostic import Diagnostic
-from phobos_core.syntax import ast
+from phobos_core.syntax.ast import Function, Kernel, PlacedItem, Span
 
 if TYPE_CHECKING:
     from phobos_core.syntax.source import SourceFile
@@ -32,8 +32,8 @@ class PlacedKernel:
 
     offset: int
     kernel: CheckedKernel | None
-    ast: ast.Kernel
-    references: tuple[tuple[ast.Span, Symbol], ...] = ()
+    ast: Kernel
+    references: tuple[tuple[Span, Symbol], ...] = ()
     symbols: tuple[Symbol, ...] = ()
 
 
@@ -78,16 +78,16 @@ def check(
 ) -> CheckedFile:
     """Checks every kernel of a file. `dims` binds dimensions and overrides `@autotune` names, as `-D` does."""
     options = Options(dict(dims or {}), target, index_bits)
-    functions: dict[str, ast.Function] = {}
+    functions: dict[str, Function] = {}
     texts: dict[str, bytes] = {}
     for placed in source.items:
-        if isinstance(placed.item, ast.Function):
+        if isinstance(placed.item, Function):
             functions.setdefault(placed.item.name.text, placed.item)
             texts.setdefault(placed.item.name.text, _text(source, placed))
     diagnostics = [*source.diagnostics, *_file_rules(source)]
     kernels = []
     for placed in source.items:
-        if not isinstance(placed.item, ast.Kernel):
+        if not isinstance(placed.item, Kernel):
             continue
         result = _result(source, placed, placed.item, functions, texts, options, cache)
         diagnostics.extend(diagnostic.shifted(placed.offset) for diagnostic in result.diagnostics)
@@ -99,9 +99,9 @@ def check(
 
 def _result(
     source: SourceFile,
-    placed: ast.PlacedItem,
-    kernel: ast.Kernel,
-    functions: Mapping[str, ast.Function],
+    placed: PlacedItem,
+    kernel: Kernel,
+    functions: Mapping[str, Function],
     texts: Mapping[str, bytes],
     options: Options,
     cache: AnalysisCache | None,
@@ -116,11 +116,11 @@ def _result(
     return result
 
 
-def _text(source: SourceFile, placed: ast.PlacedItem) -> bytes:
+def _text(source: SourceFile, placed: PlacedItem) -> bytes:
     return source.text[placed.offset : placed.offset + placed.item.span.end]
 
 
-def _has_error(diagnostics: Iterable[Diagnostic], placed: ast.PlacedItem) -> bool:
+def _has_error(diagnostics: Iterable[Diagnostic], placed: PlacedItem) -> bool:
     start, end = placed.offset, placed.offset + placed.item.span.end
     return any(d.severity == "error" and start <= d.start <= end for d in diagnostics)
 
@@ -135,37 +135,32 @@ def _file_rules(source: SourceFile) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     if not source.items and not source.diagnostics:
         found.append(Diagnostic("no-kernels", "warning", 0, 0, "the file declares no kernel"))
-    first: dict[tuple[type, str], ast.Span] = {}
+    first: dict[tuple[type, str], Span] = {}
     for placed in source.items:
         name = placed.item.name
         span = name.span.shifted(placed.offset)
         earlier = first.setdefault((type(placed.item), name.text), span)
-        kind = "kernel" if isinstance(placed.item, ast.Kernel) else "function"
-        if name.text == "ctx":
-            message = f"`ctx` is reserved and may not name a {kind}"
-            found.append(Diagnostic("reserved-name", "error", span.start, span.end, message))
-        elif earlier != span:
+        kind = "kernel" if isinstance(placed.item, Kernel) else "function"
+        if earlier != span:
             message = f"a {kind} named `{name.text}` is already declared in this file"
             related = (see(earlier, "declared here"),)
             found.append(Diagnostic("duplicate-name", "error", span.start, span.end, message, related))
-        if isinstance(placed.item, ast.Function):
+        if isinstance(placed.item, Function):
             found.extend(d.shifted(placed.offset) for d in _function_rules(placed.item))
     return found
 
 
-def _function_rules(function: ast.Function) -> list[Diagnostic]:
+def _function_rules(function: Function) -> list[Diagnostic]:
     """What is wrong with a function wherever it is called; its body is checked at each call."""
     found: list[Diagnostic] = []
     name = function.name
     if name.text in BUILTIN_NAMES:
         message = f"`{name.text}` is a built-in, and every call of that name means it"
         found.append(Diagnostic("builtin-redefined", "error", *name.span, message, help="choose another name"))
-    first: dict[str, ast.Span] = {}
+    first: dict[str, Span] = {}
     for param in function.params:
         earlier = first.setdefault(param.text, param.span)
-        if param.text == "ctx":
-            found.append(Diagnostic("reserved-name", "error", *param.span, "`ctx` is reserved and may not be bound"))
-        elif earlier != param.span:
+        if earlier != param.span:
             message = f"`{param.text}` is already a parameter of `{name.text}`"
             related = (see(earlier, "declared here"),)
             found.append(Diagnostic("duplicate-name", "error", *param.span, message, related))

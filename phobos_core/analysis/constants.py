@@ -26,6 +26,10 @@ from phobos_core.language.types import BF16, F16, F32, INDEX, Kind, ScalarType
 ZERO = sym(0)
 ONE = sym(1)
 
+# Symbolic values are followed up to this size; expressions that square themselves grow without bound.
+MOST_TERMS = 64
+MOST_ATOMS = 128
+
 # Atoms that a `Sym` of the checked program may not hold: they mark a value that changes or has no name.
 FOREIGN = ("ctx.", "?")
 
@@ -49,14 +53,14 @@ def round_float(value: float, type_: ScalarType) -> float:
 
 def _bits_of_bf16(value: float) -> int:
     """Rounded once, from the double: an f32 between would round twice."""
-    bits = struct.unpack("<I", struct.pack("<f", value))[0]
+    bits = int(struct.unpack("<I", struct.pack("<f", value))[0])
     nearest = struct.unpack("<f", struct.pack("<I", bits))[0]
     if nearest != value:
         # Round to odd in f32: a set last bit stands for the part that was cut, so the tie below is decided by it.
         if abs(nearest) > abs(value):
             bits -= 1
         bits |= 1
-    return int((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16)
+    return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16
 
 
 def wrap(value: int, type_: ScalarType, index_bits: int) -> int:
@@ -80,7 +84,7 @@ def const_as(cx: Context, const: pg.Const, type_: ScalarType) -> pg.Const:
 
 def _saturate(value: float, type_: ScalarType, index_bits: int) -> int:
     bits = index_bits if type_.kind is Kind.INDEX else type_.bits
-    low, high = (0, 2**bits - 1) if type_.kind is Kind.UINT else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    low, high = (0, (1 << bits) - 1) if type_.kind is Kind.UINT else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     if math.isnan(value):
         return 0
     if math.isinf(value):
@@ -119,6 +123,28 @@ def fold_integers(op: str, a: int, b: int, width: int) -> int | None:
 
 
 def fold_symbolic(op: str, a: Sym, b: Sym) -> Sym | None:
+    """`a op b`; None where it has no value, or one too large to be worth following."""
+    if len(a.terms) * len(b.terms) > MOST_TERMS or _size(a, MOST_ATOMS) + _size(b, MOST_ATOMS) > MOST_ATOMS:
+        return None
+    folded = _folded(op, a, b)
+    return None if folded is None or any(abs(c) >= 2**63 for _, c in folded.terms) else folded
+
+
+def _size(value: Sym, budget: int) -> int:
+    """The number of terms and atoms, counted no further than the budget."""
+    count = 0
+    for monomial, _ in value.terms:
+        count += 1
+        for atom in monomial:
+            count += 1
+            if not isinstance(atom, str) and count <= budget:
+                count += _size(atom.lhs, budget - count) + _size(atom.rhs, budget - count)
+        if count > budget:
+            break
+    return count
+
+
+def _folded(op: str, a: Sym, b: Sym) -> Sym | None:
     match op:
         case "+":
             return a + b

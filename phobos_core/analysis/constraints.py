@@ -39,7 +39,7 @@ def evaluate(constraint: Constraint, search: Mapping[str, tuple[int, ...]]) -> D
     tried = 0
     for choice in islice(choices(constraint.names, search), LIMIT):
         tried += 1
-        if not constraint.holds(choice):
+        if not _holds(constraint, choice):
             failed.append(choice)
     if not failed:
         return None
@@ -55,6 +55,13 @@ def evaluate(constraint: Constraint, search: Mapping[str, tuple[int, ...]]) -> D
         constraint.related,
         constraint.help,
     )
+
+
+def _holds(constraint: Constraint, choice: Mapping[str, int]) -> bool:
+    try:
+        return constraint.holds(choice)
+    except ZeroDivisionError:
+        return True  # the division has a constraint of its own, which fails
 
 
 def choices(names: tuple[str, ...], search: Mapping[str, tuple[int, ...]]) -> Iterator[dict[str, int]]:

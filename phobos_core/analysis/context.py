@@ -8,7 +8,7 @@ that nothing built on the value is worth another message. `RULES` of the modules
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from phobos_core.analysis import program as pg
@@ -38,20 +38,24 @@ class Site:
 
     `shape` is that of the tile being assigned, which `iota` needs; `whole` marks its whole value (or a branch of a
     `where` that is), the only place of a tile `where`; `condition` marks the condition of a `where`, the only place
-    of tile comparisons; `inside` names the built-in that computes this argument before the assignment's sweep.
-    `inferred` says that the assigned tile takes its shape from the value.
+    of tile comparisons; `inside` names the built-in that computes this argument before the assignment's sweep, and
+    `one_element` says that it reads tiles of one element type. `inferred` says that the assigned tile takes its shape
+    from the value.
     """
 
     shape: Shape | None = None
     whole: bool = False
     condition: bool = False
     inside: str | None = None
+    one_element: bool = False
     inferred: bool = False
 
     @property
     def part(self) -> Site:
         """The site of an operand."""
-        return replace(self, whole=False, condition=False) if self.whole or self.condition else self
+        if not (self.whole or self.condition):
+            return self
+        return Site(self.shape, False, False, self.inside, self.one_element, self.inferred)
 
 
 PLAIN = Site()
@@ -121,17 +125,16 @@ class Context:
 
     def bind(self, name: ast.Name, symbol: pg.Symbol | None) -> None:
         """Binds in the innermost scope; None binds the name to a mistake already reported."""
-        if name.text == "ctx":
-            self.error("reserved-name", name.span, "`ctx` is reserved and may not be bound")
-            return
+        earlier = self.scope.names.get(name.text)
         previous = self.scope.declare(name, symbol)
         if previous is not None:
+            what = f"`{name.text}`, a {earlier.kind.value}," if earlier is not None else f"`{name.text}`"
             self.error(
                 "duplicate-name",
                 name.span,
-                f"`{name.text}` is already declared in this scope",
+                f"{what} is already declared in this scope",
                 related=(see(previous, "declared here"),),
-                help="choose another name, or assign to a `var` without declaring it again",
+                help="choose another name",
             )
 
 

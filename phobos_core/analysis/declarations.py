@@ -38,7 +38,7 @@ def var(cx: Context, stmt: ast.Var) -> None:
         cx.bind(stmt.name, None)
         return
     value = _shaped_by_value(cx, stmt.value)
-    if value is None:
+    if value is None or not _typed_by_branch(cx, value):
         cx.bind(stmt.name, None)
     else:
         _inferred(cx, stmt, value, mutable=True)
@@ -58,6 +58,25 @@ def _shaped_by_value(cx: Context, node: ast.Expr) -> pg.Expr | None:
     if not isinstance(value.type, pg.TileType):
         return infer(cx, node, PLAIN)
     return infer(cx, node, Site(shape=value.type.shape, whole=True))
+
+
+def _typed_by_branch(cx: Context, value: pg.Expr) -> bool:
+    """Whether a `where` on tiles gives its tile a type: one of its branches reads a tile."""
+    if not isinstance(value, pg.Select) or not isinstance(value.type, pg.TileType) or _reads_tile(value):
+        return True
+    cx.error(
+        "where-placement",
+        value.span,
+        "a `var` without a type takes it from a branch of `where` that reads a tile, and both branches are scalars",
+        help="declare the type: `var t: tile<f32>[..] = where(..)`",
+    )
+    return False
+
+
+def _reads_tile(value: pg.Expr) -> bool:
+    if isinstance(value, pg.Select):
+        return _reads_tile(value.then) or _reads_tile(value.orelse)
+    return isinstance(value.type, pg.TileType)
 
 
 def _inferred(cx: Context, stmt: ast.Let | ast.Var, value: pg.Expr, *, mutable: bool) -> None:
@@ -222,7 +241,7 @@ def _tile_extent(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
             _not_static(cx, node, symbol)
             return None
     assert value is not None
-    if not positive(cx, node.span, value, "bad-extent", "a tile has at least one element on each axis"):
+    if not positive(cx, node.span, value, "empty-extent", "a tile has at least one element on each axis"):
         return None
     return value
 

@@ -10,7 +10,7 @@ from phobos_core.analysis.constants import fold_integers, fold_symbolic, is_stat
 from phobos_core.analysis.context import Context, Rule, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import cannot_join, comparison_type, convert, operand_type
 from phobos_core.analysis.shapes import broadcast, constrain, static
-from phobos_core.analysis.subscripts import lookup, read, suggestion, whole
+from phobos_core.analysis.subscripts import lookup, read, suggestion
 from phobos_core.analysis.symbolic import sym
 from phobos_core.language.context import AXES, CTX_FIELDS
 from phobos_core.language.operators import BINARY, OperatorClass
@@ -23,22 +23,22 @@ def name(cx: Context, node: ast.Name, at: Site) -> pg.Expr | None:
     symbol = lookup(cx, node)
     if symbol is None:
         return None
-    match symbol.kind:
-        case pg.SymbolKind.TILE | pg.SymbolKind.VIEW:
-            return pg.TileRead(node.span, cast(pg.TileType, symbol.type), whole(symbol, node.span))
-        case pg.SymbolKind.DIM | pg.SymbolKind.CONSTANT:
+    type_, kind = symbol.type, symbol.kind
+    if isinstance(type_, pg.TileType):
+        return pg.TileRead(node.span, type_, pg.Place(node.span, symbol, type_.element, type_.shape))
+    if isinstance(type_, ScalarType):
+        if kind is pg.SymbolKind.DIM or kind is pg.SymbolKind.CONSTANT:
             return pg.SymConst(node.span, INDEX, cx.values[symbol])
-        case pg.SymbolKind.TENSOR:
-            colons = ", ".join(":" for _ in whole(symbol, node.span).shape)
-            cx.error(
-                "not-a-value",
-                node.span,
-                f"`{node.text}` is a tensor in global memory: a value is a slice of it",
-                related=(see(symbol.span, "declared here"),),
-                help=f"`{node.text}[{colons}]` is all of it",
-            )
-            return None
-    return pg.ScalarRead(node.span, cast(ScalarType, symbol.type), symbol)
+        return pg.ScalarRead(node.span, type_, symbol)
+    colons = ", ".join(":" for _ in type_.dims)
+    cx.error(
+        "not-a-value",
+        node.span,
+        f"`{node.text}` is a tensor in global memory: a value is a slice of it",
+        related=(see(symbol.span, "declared here"),),
+        help=f"`{node.text}[{colons}]` is all of it",
+    )
+    return None
 
 
 def integer(cx: Context, node: ast.IntLit, at: Site) -> pg.Expr | None:
@@ -70,7 +70,9 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
         _unknown_field(cx, node)
         return None
     if not field.supported:
-        cx.error("not-supported-yet", node.span, f"`ctx.{field.name}` is not supported yet: per-thread code comes later")
+        cx.error(
+            "not-supported-yet", node.span, f"`ctx.{field.name}`, which differs between threads, is not supported yet"
+        )
         return None
     match field.name:
         case "threads":
@@ -80,9 +82,9 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
         case "warps":
             if cx.threads % LANES:
                 cx.error(
-                    "needs-launch",
+                    "not-whole-warps",
                     node.span,
-                    f"`ctx.warps` needs a whole number of warps, and {cx.threads} threads are not a multiple of {LANES}",
+                    f"`ctx.warps` needs a whole number of warps, and {cx.threads} threads are no multiple of {LANES}",
                     help=f"`@launch({-(-cx.threads // LANES) * LANES})`",
                 )
                 return None
@@ -202,7 +204,7 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
         return None
     result: pg.ValueType = element
     if isinstance(a, pg.TileType) or isinstance(b, pg.TileType):
-        if at.inside is not None and not _one_element_type(cx, span, lhs, rhs, at.inside):
+        if at.one_element and not _one_element_type(cx, span, lhs, rhs, at):
             return None
         shape = broadcast(cx, span, lhs, rhs)
         if shape is None:
@@ -213,14 +215,14 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
     return pg.Binary(span, result, cast(pg.BinaryOp, op), lhs, rhs)
 
 
-def _one_element_type(cx: Context, span: ast.Span, lhs: pg.Expr, rhs: pg.Expr, builtin: str) -> bool:
+def _one_element_type(cx: Context, span: ast.Span, lhs: pg.Expr, rhs: pg.Expr, at: Site) -> bool:
     """The argument of a reduction is over tiles of one element type."""
     a, b = lhs.type, rhs.type
     if isinstance(a, pg.TileType) and isinstance(b, pg.TileType) and a.element != b.element:
         cx.error(
             "element-type",
             span,
-            f"the argument of `{builtin}` is over tiles of one element type, and these are `{a.element}` and"
+            f"the argument of `{at.inside}` is over tiles of one element type, and these are `{a.element}` and"
             f" `{b.element}`",
             help=f"convert one side, as in `{a.element if a.element.is_float else b.element}(..)`",
         )
@@ -248,11 +250,11 @@ def _nonzero_divisor(cx: Context, op: str, rhs: pg.Expr, element: ScalarType) ->
     if value is None:
         return True
     if value.constant == 0:
-        cx.error("divide-by-zero", rhs.span, f"the divisor of `{op}` is the constant 0")
+        cx.error("division-by-zero", rhs.span, f"the divisor of `{op}` is the constant 0")
         return False
     if value.constant is None and is_static(cx, value) and len(value.terms) > 1:
         nonzero = f"the divisor of `{op}`, `{value}`, is 0"
-        constrain(cx, "divide-by-zero", rhs.span, nonzero, (value,), lambda env: value.evaluate(env) != 0)
+        constrain(cx, "division-by-zero", rhs.span, nonzero, (value,), lambda env: value.evaluate(env) != 0)
     return True
 
 

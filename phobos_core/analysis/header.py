@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header
+from phobos_core.analysis.constraints import Holds
 from phobos_core.analysis.context import Context, see, shape_text
 from phobos_core.analysis.declarations import scalar_type, storage_type
 from phobos_core.analysis.shapes import constrain, require
@@ -66,7 +67,7 @@ def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
     """A literal extent, an `@autotune` name, or a dimension, declared by its first appearance."""
     if isinstance(node, ast.IntLit):
         if node.value < 1:
-            cx.error("bad-extent", node.span, f"a dimension has at least one element, and this is {node.value}")
+            cx.error("empty-extent", node.span, f"a dimension has at least one element, and this is {node.value}")
             return None
         return sym(node.value)
     found, symbol = cx.scope.find(node.text)
@@ -77,7 +78,8 @@ def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
         return None
     bound = cx.options.dims.get(node.text)
     if bound is not None and bound < 1:
-        cx.error("bad-extent", node.span, f"a dimension has at least one element, and `-D` binds `{node.text}` to {bound}")
+        message = f"a dimension has at least one element, and `-D` binds `{node.text}` to {bound}"
+        cx.error("empty-extent", node.span, message)
         bound = 1
     symbol = cx.symbol(node, pg.SymbolKind.DIM, INDEX)
     cx.values[symbol] = sym(node.text) if bound is None else sym(bound)
@@ -109,10 +111,14 @@ def resolve_aligned(cx: Context, header: Header) -> Mapping[str, Sym]:
             aligned[name] = unit
             require(cx, pg.Requirement(dim, "multiple of", unit, f"{name} % {unit} == 0"))
         else:
-            rest = remainder(dim, unit)
             message = f"`@aligned` promises that `{name}` is a whole number of `{unit}`, and it is not"
-            constrain(cx, "aligned-mismatch", promise.span, message, (dim, unit), lambda env, r=rest: r.evaluate(env) == 0)
+            whole = _is_zero(remainder(dim, unit))
+            constrain(cx, "aligned-mismatch", promise.span, message, (dim, unit), whole)
     return aligned
+
+
+def _is_zero(value: Sym) -> Holds:
+    return lambda env: value.evaluate(env) == 0
 
 
 def _promised_dimension(cx: Context, promise: ast.KeywordArg) -> Sym | None:

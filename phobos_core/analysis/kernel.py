@@ -9,13 +9,13 @@ from phobos_core.analysis import calls, expressions
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header, read_attributes
 from phobos_core.analysis.constraints import evaluate
-from phobos_core.analysis.context import Context, Options
+from phobos_core.analysis.context import Context, Options, Rule
 from phobos_core.analysis.header import declare_params, declare_search, resolve_aligned, resolve_registers
 from phobos_core.analysis.statements import block
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import ast
 
-RULES = {**expressions.RULES, **calls.RULES}
+RULES: Mapping[type, Rule] = {**expressions.RULES, **calls.RULES}
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,15 +82,16 @@ def stores_into(cx: Context, span: Span, value: pg.Expr, target: Shape, name: st
         return True
     if not static_shape(cx, type_.shape, value.span):
         return False
+    if type_.shape == target:
+        return True
     text = f"the value is {shape_text(type_.shape)} and {name} is {shape_text(target)}"
     if len(type_.shape) != len(target):
         cx.error("rank-mismatch", span, f"{text}: the ranks differ")
         return False
     for axis, (extent, room) in enumerate(zip(type_.shape, target, strict=True)):
-        if extent is room or extent == room or extent == ONE:
-            continue
-        fits = _fits(extent, room)
-        constrain(cx, "shape-mismatch", span, f"{text}: axis {axis} does not fit", (extent, room), fits)
+        if extent not in (room, ONE):
+            fits = _fits(extent, room)
+            constrain(cx, "shape-mismatch", span, f"{text}: axis {axis} does not fit", (extent, room), fits)
     return True
 
 

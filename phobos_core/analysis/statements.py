@@ -138,8 +138,9 @@ def _store_point(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
         combined = _combined(cx, stmt, current, value)
         if combined is None:
             return
-        # The sum is computed in the join of both; only where that is the element's type may it be added in place.
-        accumulate = accumulate and combined.type == current.type == place.element
+        # A float sum is rounded from the join of both; only where that is the element's type is it added in place.
+        # Integers wrap, which comes to the same in any width.
+        accumulate = accumulate and (combined.type == place.element or combined.type == current.type == INDEX)
         value = convert(cx, value, place.element) if accumulate else combined
     value = fitted_scalar(cx, stmt.value, value, place.element, name)
     if value is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, expressible, is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Shape, Site, infer, see, type_text
+from phobos_core.analysis.context import PLAIN, Context, Site, infer, see, type_text
 from phobos_core.analysis.convert import convert
 from phobos_core.analysis.shapes import constrain
 from phobos_core.analysis.symbolic import Sym
@@ -67,16 +67,8 @@ def whole(symbol: pg.Symbol, span: ast.Span) -> pg.Place:
     """All of a tile, a view or a tensor."""
     type_ = symbol.type
     assert not isinstance(type_, ScalarType)
-    return pg.Place(span, symbol, type_.element, shape_of_symbol(symbol))
-
-
-def shape_of_symbol(symbol: pg.Symbol) -> Shape:
-    match symbol.type:
-        case pg.TileType(_, shape):
-            return shape
-        case pg.TensorType(_, dims):
-            return dims
-    return ()
+    shape = type_.shape if isinstance(type_, pg.TileType) else type_.dims
+    return pg.Place(span, symbol, type_.element, shape)
 
 
 def _base(cx: Context, node: ast.Expr, *, points: bool) -> pg.Place | None:
@@ -177,7 +169,7 @@ def _wrong_rank(cx: Context, node: ast.Index, base: pg.Place) -> None:
     count, rank = len(node.subscripts), len(base.shape)
     subscripts = "1 subscript" if count == 1 else f"{count} subscripts"
     cx.error(
-        "subscript-count",
+        "wrong-rank",
         node.span,
         f"`{base.root.name}` is `{type_text(base.root.type)}`, of rank {rank}, and has {subscripts} here",
         related=(see(base.root.span, "declared here"),),
@@ -280,9 +272,9 @@ def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg
     index = value.constant if value is not None else None
     if index is not None and not 0 <= index < extent:
         cx.error(
-            "index-out-of-range",
+            "out-of-bounds",
             span,
-            f"index {index} is outside axis of extent {extent}; a single element is never masked",
+            f"index {index} is outside the axis, whose extent is {extent}: a single element is never masked",
             related=(see(base.root.span, f"`{base.root.name}` is `{type_text(base.root.type)}`"),),
         )
 

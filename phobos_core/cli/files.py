@@ -51,6 +51,13 @@ def find_sources(paths: Sequence[str]) -> Found:
     return Found(tuple(files.values()), tuple(empty))
 
 
+def single(path: str) -> Found:
+    """The one file that `run` takes."""
+    if Path(path).is_dir():
+        raise CommandError(f"{path} is a folder; name one {SUFFIX} file")
+    return find_sources([path])
+
+
 def read_source(path: Path) -> Source:
     try:
         with path.open("rb") as file:

@@ -30,13 +30,13 @@ def _cost(cg: Context, value: Value, width: int, seen: set[Value]) -> int:
 
 
 def anchor_of(cg: Context, value: Value) -> Op | None:
-    """The anchor that a tree reaches through element-wise ops."""
+    """The anchor that a tree reaches through ops that keep each element at its place."""
     op = cg.ir.definition.get(value)
     if op is None:
         return None
     if OPS[op.name].anchor:
         return op
-    if not OPS[op.name].elementwise:
+    if not OPS[op.name].elementwise and op.name != "tril":
         return None
     found = (anchor_of(cg, v) for v in op.operands)
     return next((a for a in found if a is not None), None)

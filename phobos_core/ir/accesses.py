@@ -147,6 +147,8 @@ class Accesses:
                 return self._cyclic(region, 1)
             case RowReduction(lanes=lanes):
                 return ("rows", lanes, region)
+            case Contraction(tm=1, tn=tn, run=run) if tn == run and schedule.columns * tn == region.shape[-1]:
+                return self._cyclic(region, run)
             case Contraction():
                 return ("patches", schedule, region)
             case ColumnScan():

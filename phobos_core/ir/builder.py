@@ -6,6 +6,7 @@ derived here, so that a caller cannot give an op the wrong one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -124,9 +125,10 @@ class Builder:
     # Memory
 
     def alloc(self, name: str, element: ScalarType, shape: tuple[int, ...], stages: int = 1) -> tuple[Value, Value]:
-        """The buffer and its first token."""
+        """The buffer and its first token. The report says `name`, which need not be a word."""
         attrs = {"name": name, "stages": stages}
-        mem, token = self.op("alloc", (), (MemType(element, shape, "shared"), TOKEN), attrs, hint=name).results
+        hint = re.sub(r"\W", "_", name)
+        mem, token = self.op("alloc", (), (MemType(element, shape, "shared"), TOKEN), attrs, hint=hint).results
         return mem, token
 
     def flat(self, mem: Value) -> Value:

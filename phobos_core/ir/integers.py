@@ -156,23 +156,26 @@ class Integers:
             total = total.plus(self._ranges.get(atom, Range()).scaled(coefficient))
         return total
 
-    def minimum(self, form: Linear) -> int | None:
-        """A lower bound of the form, using what bounds each loop variable symbolically."""
+    def minimum(self, form: Linear, last: Mapping[Value, Linear] | None = None) -> int | None:
+        """A lower bound of the form, using what bounds each loop variable symbolically.
+
+        `last` gives the last value of loop variables, in place of what is known of them.
+        """
         best = self.range(form).lo
         replaced: set[Value] = set()
         # Each loop variable gives way to the loops around its own, so this ends.
         while atom := next((a for a in reversed(tuple(form.terms)) if a in self._loops and a not in replaced), None):
             replaced.add(atom)
             bounds = self._loops[atom]
-            end = bounds.lo if form.terms[atom] > 0 else bounds.last
+            end = bounds.lo if form.terms[atom] > 0 else (last or {}).get(atom, bounds.last)
             if end is not None and atom not in end.terms:
                 form = form.substituted(atom, end)
                 found = self.range(form).lo
                 best = found if best is None else best if found is None else max(best, found)
         return best
 
-    def never_negative(self, form: Linear) -> bool:
-        least = self.minimum(form)
+    def never_negative(self, form: Linear, last: Mapping[Value, Linear] | None = None) -> bool:
+        least = self.minimum(form, last)
         return least is not None and least >= 0
 
     def observe(self, op: Op) -> None:

@@ -34,7 +34,7 @@ def schedule(kernel: Kernel) -> Kernel:
     return replace(
         kernel,
         body=body,
-        decisions=(*kernel.decisions, *planner.decisions),
+        decisions=(*kernel.decisions, *dict.fromkeys(planner.decisions)),
         requires=(*kernel.requires, *(r for r in planner.requirements() if r not in kernel.requires)),
     )
 

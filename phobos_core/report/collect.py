@@ -1,7 +1,7 @@
 """From a compiled kernel and what ptxas said of it to its report.
 
-In: the tile IR after the last pass, the resources of its entry (None where no ptxas assembled it), and where the
-outputs went. Out: a `KernelReport`.
+In: the tile IR after the last pass, the resources of its entry (None where no ptxas assembled it), and the dimensions
+that the options bind. Out: a `KernelReport`.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def collect(
     file: str,
     assembled: Assembled | None,
     *,
+    dims: Mapping[str, int],
     suggested_grid: Sequence[str] = (),
-    artifacts: Mapping[str, str] | None = None,
     status: Status = "ok",
     notes: Sequence[str] = (),
 ) -> KernelReport:
@@ -42,9 +42,9 @@ def collect(
         line=kernel.line,
         target=kernel.target,
         config=dict(kernel.config),
-        dims=dict(kernel.dims),
+        dims=dict(dims),
         index_bits=kernel.index_bits,
-        artifacts=dict(artifacts or {}),
+        artifacts={},
         launch=Launch(kernel.threads, kernel.min_blocks, kernel.max_registers, dynamic, kernel.persistent),
         params=tuple(Param(p.name, p.kind, str(p.dtype), p.dims) for p in kernel.params),
         resources=resources,

@@ -32,10 +32,10 @@ def full(finding: Finding, style: Style) -> str:
 
 
 def concise(finding: Finding, style: Style) -> str:
-    """`file:line:column: severity[code]: message`, which editors and grep understand."""
+    """`file:line:column: severity[code]: message`, which editors and grep understand; a message's first line."""
     source, found = finding.source, finding.diagnostic
     severity = style(found.severity, f"{found.severity}[{found.code}]")
-    return f"{place(source, found.start)}: {severity}: {found.message}"
+    return f"{place(source, found.start)}: {severity}: {found.message.partition(chr(10))[0]}"
 
 
 def place(source: Source, offset: int) -> str:

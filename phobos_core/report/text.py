@@ -53,7 +53,7 @@ def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
     if report.decisions:
         yield "decisions", _decisions(report)
     if report.notes:
-        yield "notes", list(report.notes)
+        yield "notes", [line for note in report.notes for line in note.splitlines()]
     if report.artifacts:
         yield "wrote", list(report.artifacts.values())
 

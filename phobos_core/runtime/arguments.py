@@ -63,18 +63,17 @@ def bind(
     values: Sequence[object],
     *,
     config: Mapping[str, int],
-    dims: Mapping[str, int],
     requires: Iterable[Requirement],
     index_bits: int,
 ) -> Bound:
-    """`dims` are the dimensions that the compilation bound; `requires` what it left to the launch."""
+    """`requires` is what the compilation left to the launch to check."""
     extents = _grid(grid)
     if len(values) != len(kernel.params):
         names = ", ".join(symbol.name for symbol in kernel.params)
         raise LaunchError(f"`{kernel.name}` takes {len(kernel.params)} arguments ({names}), not {len(values)}")
     pairs = list(zip(kernel.params, values, strict=True))
     stored = stored_tensors(kernel)
-    found = _Dimensions({**config, **dims})
+    found = _Dimensions(config)
     passed: list[Any] = []
     for symbol, value in pairs:
         match symbol.type:
@@ -141,9 +140,7 @@ def _scalar(symbol: Symbol, type: ScalarType, value: object) -> Any:
         case Kind.BOOL:
             fits = isinstance(value, (bool, np.bool_))
         case Kind.FLOAT:
-            # numpy.number takes in bfloat16 only by name.
-            number = isinstance(value, (int, float, np.integer, np.floating)) or np.asarray(value).dtype in _FLOATS
-            fits = number and not isinstance(value, bool)
+            fits = isinstance(value, _REALS) and not isinstance(value, bool)
         case _:
             fits = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not fits:
@@ -155,7 +152,7 @@ def _scalar(symbol: Symbol, type: ScalarType, value: object) -> Any:
     return dtype.type(value)
 
 
-_FLOATS = frozenset(DTYPES[name] for name in ("f16", "bf16", "f32", "f64"))
+_REALS = (int, float, np.integer, np.floating, ml_dtypes.bfloat16)
 
 
 class _Dimensions:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from phobos_core.ir import module as ir
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report.source import Source
+from phobos_core.runtime.frontend import Placed
 from phobos_core.runtime.places import at_line
 from phobos_core.toolchain import ptxas, sass
 from phobos_core.toolchain.messages import Resources
@@ -28,21 +29,21 @@ class Assembled:
     notes: tuple[str, ...] = ()
 
 
-def assemble(source: Source, kernel: ir.Kernel, ptx: str, tool: ptxas.Ptxas | None, time_limit: float) -> Assembled:
+def assemble(source: Source, placed: Placed, kernel: ir.Kernel, ptx: str, tool: ptxas.Ptxas | None, time_limit: float) -> Assembled:
     """Without an assembler the resources stay unknown, and the reason is a note."""
     if tool is None:
         return Assembled(notes=(ptxas.why_none(kernel.target),))
-    found = list(_large(source, kernel, ptx))
+    found = list(_large(source, placed, kernel, ptx))
     result = ptxas.assemble(tool, ptx, kernel.target, time_limit)
     if result.timed_out:
-        found.append(_timeout(source, kernel, ptx, time_limit))
+        found.append(_timeout(source, placed, kernel, ptx, time_limit))
     for message in result.messages:
         if message.severity == "error":
             text = f"ptxas {tool.version} refused the code of `{kernel.name}` for {kernel.target}: {message.text}"
-            found.append(at_line(source, message.source_line or kernel.line, "assembler-failed", text))
+            found.append(at_line(source, placed, message.source_line, "assembler-failed", text))
     resources = result.entries.get(kernel.name)
     if resources is not None:
-        found += _spills(source, kernel, resources)
+        found += _spills(source, placed, kernel, resources)
     notes = tuple(f"ptxas: {message.text}" for message in result.messages if message.severity == "warning")
     return Assembled(resources, result.cubin, tuple(found), notes)
 
@@ -55,11 +56,11 @@ def disassemble(cubin: bytes) -> str:
     return sass.disassemble(tool, cubin)
 
 
-def _large(source: Source, kernel: ir.Kernel, ptx: str) -> Iterator[Diagnostic]:
+def _large(source: Source, placed: Placed, kernel: ir.Kernel, ptx: str) -> Iterator[Diagnostic]:
     count = instructions(ptx)
     if count > MANY_INSTRUCTIONS:
         message = f"`{kernel.name}` has {count:,} PTX instructions{_unrolled(kernel)}, which takes ptxas long"
-        yield at_line(source, kernel.line, "large-code", message, help="unroll less, or use smaller tiles")
+        yield at_line(source, placed, None, "large-code", message, help="unroll less, or use smaller tiles")
 
 
 def instructions(ptx: str) -> int:
@@ -67,16 +68,16 @@ def instructions(ptx: str) -> int:
     return sum(line.rstrip().endswith(";") and not line.lstrip().startswith(".") for line in ptx.splitlines())
 
 
-def _timeout(source: Source, kernel: ir.Kernel, ptx: str, seconds: float) -> Diagnostic:
+def _timeout(source: Source, placed: Placed, kernel: ir.Kernel, ptx: str, seconds: float) -> Diagnostic:
     config = _bindings(kernel.config)
     message = (
         f"ptxas did not finish `{kernel.name}`{f' with {config}' if config else ''} in {seconds:g} s: "
         f"{instructions(ptx):,} PTX instructions{_unrolled(kernel)}"
     )
-    return at_line(source, kernel.line, "assembler-timeout", message, help="unroll less, or use smaller tiles")
+    return at_line(source, placed, None, "assembler-timeout", message, help="unroll less, or use smaller tiles")
 
 
-def _spills(source: Source, kernel: ir.Kernel, used: Resources) -> Iterator[Diagnostic]:
+def _spills(source: Source, placed: Placed, kernel: ir.Kernel, used: Resources) -> Iterator[Diagnostic]:
     if not (used.spill_store_bytes or used.spill_load_bytes):
         return
     cap = kernel.max_registers
@@ -86,7 +87,7 @@ def _spills(source: Source, kernel: ir.Kernel, used: Resources) -> Iterator[Diag
         f"memory, {used.spill_load_bytes} loaded back"
     )
     help = "raise max_regs of @launch, or make the tiles smaller" if cap is not None else "make the tiles smaller"
-    yield at_line(source, kernel.line, "spills", message, help=help)
+    yield at_line(source, placed, None, "spills", message, help=help)
 
 
 def _unrolled(kernel: ir.Kernel) -> str:

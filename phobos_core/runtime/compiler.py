@@ -7,11 +7,10 @@ the kernel is a diagnostic in the result, never an exception.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from phobos_core import codegen, lower, passes
-from phobos_core.analysis.program import CheckedKernel
 from phobos_core.ir import module as ir
 from phobos_core.ir.printer import print_kernel
 from phobos_core.language.diagnostic import Diagnostic
@@ -20,6 +19,7 @@ from phobos_core.report.grid import suggested_grid
 from phobos_core.report.model import KernelReport
 from phobos_core.report.source import Source
 from phobos_core.runtime.assembly import Assembled, assemble, disassemble
+from phobos_core.runtime.frontend import Placed
 from phobos_core.runtime.places import at_line
 from phobos_core.toolchain import ptxas
 
@@ -28,14 +28,12 @@ Artifact = Literal["ptx", "cubin", "sass", "llvm", "ir"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`offset` is where the kernel stands in the source. `assembler` None leaves the resources unknown."""
+    """`assembler` None leaves the resources unknown."""
 
     source: Source
-    kernel: CheckedKernel
-    offset: int
+    placed: Placed
     target: str
     config: Mapping[str, int]
-    dims: Mapping[str, int]
     index_bits: int
     emit: tuple[Artifact, ...] = ("ptx",)
     assembler: ptxas.Ptxas | None = None
@@ -43,51 +41,80 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    """`artifacts` has what was asked for and could be made; `kernel` and `report` are None where nothing could."""
+class Translated:
+    """A kernel as far as the compiler itself takes it: `ptx` is None where `diagnostics` has an error.
+
+    `kernel` is then the tile IR as far as it came, None where there is none.
+    """
 
     request: Request
     kernel: ir.Kernel | None
-    artifacts: Mapping[Artifact, bytes]
+    ptx: str | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """`artifacts` has what was asked for and could be made; `report` is None where there was no kernel to report."""
+
+    request: Request
     report: KernelReport | None
     diagnostics: tuple[Diagnostic, ...]
+    artifacts: Mapping[Artifact, bytes] = field(default_factory=dict)
 
     @property
     def failed(self) -> bool:
         return any(found.severity == "error" for found in self.diagnostics)
 
 
-def compile_kernel(request: Request) -> Compiled:
-    lines = lower.LineTable(request.source.text, request.offset)
+def translate(request: Request) -> Translated:
+    """To PTX, which needs no NVIDIA software."""
     kernel: ir.Kernel | None = None
     try:
         kernel = lower.lower(
-            request.kernel,
-            lines,
+            request.placed.kernel,
+            lower.LineTable(request.source.text, request.placed.offset),
             target=request.target,
             config=request.config,
-            dims=request.dims,
+            dims=request.placed.bound,
             index_bits=request.index_bits,
         )
         kernel = passes.run(kernel)
-        ptx = codegen.emit(kernel)
+        return Translated(request, kernel, codegen.emit(kernel))
     except (lower.LowerError, passes.PassError, codegen.CodegenError) as error:
-        found = at_line(request.source, error.line, error.code, error.message)
-        report = None if kernel is None else _report(request, kernel, Assembled(notes=(error.message,)), failed=True)
-        return Compiled(request, kernel, {}, report, (found,))
-    assembled = assemble(request.source, kernel, ptx, request.assembler, request.time_limit)
-    result = Compiled(request, kernel, _artifacts(request, kernel, ptx, assembled), None, assembled.diagnostics)
-    return replace(result, report=_report(request, kernel, assembled, failed=result.failed))
+        help = getattr(error, "help", None)
+        found = at_line(request.source, request.placed, error.line, error.code, error.message, help=help)
+        return Translated(request, kernel, None, (found,))
 
 
-def _report(request: Request, kernel: ir.Kernel, assembled: Assembled, *, failed: bool) -> KernelReport:
+def compile_kernel(request: Request) -> Compiled:
+    """To PTX and through the assembler, with everything that was asked for and the report."""
+    translated = translate(request)
+    kernel, ptx = translated.kernel, translated.ptx
+    if kernel is None or ptx is None:
+        return Compiled(request, report(translated, Assembled()), translated.diagnostics)
+    assembled = assemble(request.source, request.placed, kernel, ptx, request.assembler, request.time_limit)
+    return Compiled(
+        request,
+        report(translated, assembled),
+        (*translated.diagnostics, *assembled.diagnostics),
+        _artifacts(request, kernel, ptx, assembled),
+    )
+
+
+def report(translated: Translated, assembled: Assembled) -> KernelReport | None:
+    kernel, request = translated.kernel, translated.request
+    if kernel is None:
+        return None
+    errors = [d.message for d in (*translated.diagnostics, *assembled.diagnostics) if d.severity == "error"]
     return collect(
         kernel,
         request.source.name,
         assembled.resources,
-        suggested_grid=suggested_grid(request.kernel, {**request.config, **request.dims}),
-        status="error" if failed else "ok",
-        notes=assembled.notes,
+        dims=request.placed.bound,
+        suggested_grid=suggested_grid(request.placed.kernel, {**request.config, **request.placed.bound}),
+        status="error" if errors else "ok",
+        notes=(*assembled.notes, *errors),
     )
 
 
@@ -107,3 +134,9 @@ def _artifacts(request: Request, kernel: ir.Kernel, ptx: str, assembled: Assembl
             case "sass" if assembled.cubin is not None:
                 made[kind] = disassemble(assembled.cubin).encode()
     return made
+
+
+def llvm_version() -> str:
+    from llvmlite import binding
+
+    return ".".join(map(str, binding.llvm_version_info))

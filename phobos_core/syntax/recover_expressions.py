@@ -75,7 +75,8 @@ def _postfix(s: Stream) -> Expr:
             subscripts = s.items(_subscript, "a subscript")
             expr = Index(s.since(start), expr, subscripts)
         elif s.here("("):
-            expr = Call(s.since(start), expr, _arguments(s))
+            args = _arguments(s)
+            expr = Call(s.since(start), expr, args)
         elif s.here("."):
             message = "only `ctx` has fields"
             s.fail(build.error("syntax-error", Span(s.token.start, s.token.end), message))

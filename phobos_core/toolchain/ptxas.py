@@ -66,13 +66,18 @@ def query(path: Path) -> Ptxas | None:
 
 def why_none(target: str) -> str:
     """Why `for_target` found nothing, and which package brings a ptxas for `target`."""
-    old = int(target.removeprefix("sm_")) < _OLDEST_IN_CUDA_13
-    package = "nvidia-cuda-nvcc-cu12" if old else "nvidia-cuda-nvcc"
+    package = package_for(target)
     tools = installed()
     if not tools:
         return f"no ptxas found; `pip install {package}` brings one for {target}"
     have = "; ".join(f"ptxas {tool.version} has {_listed(tool.targets)}" for tool in tools)
     return f"no ptxas for {target}: {have}; `pip install --upgrade {package}` brings one that has it"
+
+
+def package_for(target: str) -> str:
+    """The wheel with a ptxas for `target`."""
+    old = int(target.removeprefix("sm_")) < _OLDEST_IN_CUDA_13
+    return "nvidia-cuda-nvcc-cu12" if old else "nvidia-cuda-nvcc"
 
 
 def _listed(targets: frozenset[str]) -> str:

@@ -27,7 +27,7 @@ BROADCAST = "The operands' broadcast shape."
 def math_forms(doc: str) -> tuple[Form, ...]:
     return (
         Form((tile("t", doc, FLOATS, "T"),), tile_result("The shape and type of `t`.", "T"), Scope.CTA),
-        Form((scalar("t", doc, SCALARS),), scalar_result("An f32.", F32)),
+        Form((scalar("t", doc, FLOATS),), scalar_result("An f32.", F32)),
     )
 
 
@@ -61,14 +61,14 @@ POW = Builtin(
     (
         Form(
             (
-                scalar_or_tile("a", "The base, above 0.", SCALARS, "T"),
-                scalar_or_tile("b", "The exponent.", SCALARS, "U"),
+                scalar_or_tile("a", "The base, above 0.", FLOATS, "T"),
+                scalar_or_tile("b", "The exponent.", FLOATS, "U"),
             ),
             tile_result(BROADCAST, "join(T, U)"),
             Scope.CTA,
         ),
         Form(
-            (scalar("a", "The base, above 0.", SCALARS), scalar("b", "The exponent.", SCALARS)),
+            (scalar("a", "The base, above 0.", FLOATS), scalar("b", "The exponent.", FLOATS)),
             scalar_result("An f32.", F32),
         ),
     ),

@@ -82,8 +82,6 @@ kernel two_phases(X: tensor<f32>[N], Y: tensor<f32>[N], BAR: tensor<i32>[2]) {
             "Every block must reach the call.",
         ),
         use=Use.EITHER,
-        min_target=70,
-        min_index_bits=64,
         supported=False,
     ),
     Builtin(

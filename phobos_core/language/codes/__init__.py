@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from phobos_core.language.codes import attributes, build, names, per_thread, shapes, syntax, types
+from phobos_core.language.codes import attributes, build, execution, names, per_thread, shapes, syntax, types
 from phobos_core.language.codes.per_thread import FIXED_MESSAGES
 from phobos_core.language.codes.schema import Code, Stage
 
@@ -21,6 +21,7 @@ FAMILIES: Mapping[str, tuple[Code, ...]] = MappingProxyType(
         "Attributes and targets": attributes.CODES,
         "Per-thread code and functions": per_thread.CODES,
         "Build": build.CODES,
+        "Run": execution.CODES,
     }
 )
 

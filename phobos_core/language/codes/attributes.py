@@ -122,25 +122,6 @@ CODES: tuple[Code, ...] = (
         options=("--target", "sm_70"),
     ),
     Code(
-        "index-width-kept",
-        "a kernel that keeps 64-bit indices",
-        "Indexing and synchronization",
-        "Kernels with `load_acquire`, `store_release`, `cp.async` staging or a `_qgemm_t` built-in compile at"
-        " 64-bit indices, whatever the option says.",
-        "@pipeline\n"
-        "kernel example(A: tensor<f32>[32, 512], B: tensor<f32>[512, 32], C: tensor<f32>[32, 32]) {\n"
-        "  var acc: tile<f32>[32, 32] = 0.0\n"
-        "  for k in range(0, 512, 16) {\n"
-        "    var a = A[:, k :+ 16]\n"
-        "    var b = B[k :+ 16, :]\n"
-        "    acc += dot(a, b)\n"
-        "  }\n"
-        "  C[:, :] = acc\n}\n",
-        COPY,
-        severity="note",
-        options=("--index-bits", "32"),
-    ),
-    Code(
         "not-whole-warps",
         "a CTA that is not a whole number of warps",
         "Indexing and synchronization",

@@ -7,6 +7,17 @@ from phobos_core.language.codes.schema import Code, Stage, statements
 COPY = statements("C[:, :] = A[:, :]")
 TILES = "Tiles and shared memory"
 ATTRIBUTES = "Attributes"
+PIPELINED = (
+    "@pipeline\n"
+    "kernel example(A: tensor<f32>[32, 512], B: tensor<f32>[512, 32], C: tensor<f32>[32, 32]) {\n"
+    "  var acc: tile<f32>[32, 32] = 0.0\n"
+    "  for k in range(0, 512, 16) {\n"
+    "    var a = A[:, k :+ 16]\n"
+    "    var b = B[k :+ 16, :]\n"
+    "    acc += dot(a, b)\n"
+    "  }\n"
+    "  C[:, :] = acc\n}\n"
+)
 
 
 def transposed(extent: str) -> str:
@@ -81,6 +92,16 @@ CODES: tuple[Code, ...] = (
         "  A[row :+ 4, :] = A[row :+ 4, :] * 2.0\n}\n",
         options=("-D", "M=100"),
     ),
+    build(
+        "index-width-kept",
+        "a kernel that keeps 64-bit indices",
+        "Indexing and synchronization",
+        "Kernels with `load_acquire`, `store_release`, `cp.async` staging or a `_qgemm_t` built-in compile at"
+        " 64-bit indices, whatever the option says.",
+        PIPELINED,
+        COPY,
+        options=("--index-bits", "32"),
+    )._replace(severity="note"),
     build(
         "spills",
         "registers kept in memory",

@@ -89,8 +89,8 @@ CODES: tuple[Code, ...] = (
         "a function that calls itself",
         FUNCTIONS,
         "A function is inlined at every call, so it may not call itself, directly or through others.",
-        "fn f(x) = f(x) + 1\n\n" + statements(COPY),
-        "fn f(x) = x + 1\n\n" + statements(COPY),
+        "fn f(x) = f(x) + 1\n\n" + statements("let y = f(n)\n" + COPY),
+        "fn f(x) = x + 1\n\n" + statements("let y = f(n)\n" + COPY),
     ),
     Code(
         "jump-outside-loop",

@@ -7,10 +7,11 @@ from phobos_core.language.diagnostic import Severity
 
 
 class Stage(Enum):
-    """Who finds it: `check` from the source alone, `build` when the kernel is compiled."""
+    """Who finds it: `check` from the source alone, `build` when it compiles the kernel, `run` when it executes it."""
 
     CHECK = "check"
     BUILD = "build"
+    RUN = "run"
 
 
 class Code(NamedTuple):

@@ -62,9 +62,10 @@ CODES: tuple[Code, ...] = (
     ),
     Code(
         "out-of-bounds",
-        "a constant index outside the dimension",
+        "an index outside the dimension",
         SUBSCRIPTS,
-        "A point is not masked, so its index lies within the extent.",
+        "A point is not masked, so its index lies within the extent. `check` reports a constant that does"
+        " not, and the emulator any access outside a tensor.",
         statements("C[0, 0] = A[64, 0]"),
         statements("C[0, 0] = A[63, 0]"),
     ),
@@ -73,8 +74,8 @@ CODES: tuple[Code, ...] = (
         "a slice with no elements",
         SUBSCRIPTS,
         "A span's length is positive, and the end of a range is above its start.",
-        statements("C[0 :+ 1, :] = A[4 : 4, :]"),
-        statements("C[0 :+ 1, :] = A[4 : 5, :]"),
+        statements("var t = A[4 : 4, :]\n" + COPY),
+        statements("var t = A[4 : 5, :]\n" + COPY),
     ),
     Code(
         "bad-step",
