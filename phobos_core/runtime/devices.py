@@ -63,7 +63,13 @@ def _emulator(translated: Translated, bound: Bound) -> None:
     width = np.int64 if kernel.index_bits == 64 else np.int32
     dims = [width(bound.dims[param.name]) for param in kernel.params if param.kind == "dim"]
     try:
-        emulator.launch(translated.ptx, kernel.name, bound.grid, [*bound.values, *dims])
+        emulator.launch(
+            translated.ptx,
+            kernel.name,
+            bound.grid,
+            [*bound.values, *dims],
+            dynamic_shared=kernel.shared_bytes if kernel.dynamic_shared else 0,
+        )
     except emulator.LaunchError as error:
         raise LaunchError(str(error)) from error
     except emulator.EmulatorFault as fault:

@@ -11,7 +11,7 @@ from phobos_core.report.as_json import to_json
 from phobos_core.report.source import Finding
 from phobos_core.runtime import devices
 from phobos_core.runtime.arguments import bind
-from phobos_core.runtime.assembly import Assembled, assemble
+from phobos_core.runtime.assembly import assemble
 from phobos_core.runtime.compiler import Translated, report
 from phobos_core.toolchain import ptxas
 
@@ -54,8 +54,9 @@ class Kernel:
     @cached_property
     def report(self) -> Record:
         """What `phobos build --format json` prints for this kernel. The first use runs ptxas."""
+        request = self._translated.request
         tool = ptxas.for_target(self.target)
-        assembled: Assembled = assemble(self._translated.request.source, self._kernel, self.ptx, tool, ptxas.TIME_LIMIT)
+        assembled = assemble(request.source, request.placed, self._kernel, self.ptx, tool, request.time_limit)
         made = report(self._translated, assembled)
         assert made is not None
         return Record(_record(to_json(made)))

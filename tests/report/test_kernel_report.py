@@ -81,7 +81,7 @@ def test_json_has_the_contract_keys_and_values() -> None:
             "params": [
                 {"name": "A", "kind": "tensor", "dtype": "f32", "dims": ["M", 64]},
                 {"name": "alpha", "kind": "scalar", "dtype": "f32", "dims": []},
-                {"name": "M", "kind": "dim", "dtype": "index", "dims": []},
+                {"name": "M", "kind": "dim", "dtype": "i64", "dims": []},
             ],
             "resources": {
                 "registers": 132,
