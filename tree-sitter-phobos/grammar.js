@@ -218,7 +218,7 @@ module.exports = grammar({
     _operation: ($) => binary(OPERATIONS, $._operand),
 
     unary_expression: ($) =>
-      prec(PREC.unary, seq(field('operator', choice('-', '!', '~')), field('operand', $._operand))),
+      prec(PREC.unary, seq(field('operator', choice('-', '!', '~')), field('operand', $._postfix))),
 
     _postfix: ($) => choice($._primary, $.index_expression, $.call_expression, $.collective_expression),
 

@@ -27,7 +27,6 @@ from phobos_core.syntax.ast import (
     ShapedTypeExpr,
     Span,
     TypeExpr,
-    Unary,
 )
 
 Report: TypeAlias = Callable[[Diagnostic], None]
@@ -112,19 +111,6 @@ def shaped_type(span: Span, constructor: Name, element: Name, dims: tuple[Expr, 
     if isinstance(scalar, ErrorTypeExpr) or len(names_and_ints) != len(dims):
         return ErrorTypeExpr(span)
     return ShapedTypeExpr(span, kind, scalar, names_and_ints)
-
-
-def unary(span: Span, op: str, operand: Expr, parenthesized: bool, report: Report) -> Unary:
-    if isinstance(operand, Unary) and not parenthesized:
-        report(
-            error(
-                "syntax-error",
-                Span(span.start, operand.span.start + 1),
-                f"`{op}{operand.op}`: only one unary operator may stand before an operand",
-                f"put the inner one in parentheses: `{op}({operand.op}...)`",
-            )
-        )
-    return Unary(span, op, operand)
 
 
 def target(expr: Expr, report: Report) -> Name | Index | None:

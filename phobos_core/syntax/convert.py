@@ -50,6 +50,7 @@ from phobos_core.syntax.ast import (
     Stmt,
     Subscript,
     TypeExpr,
+    Unary,
     Var,
     While,
 )
@@ -86,12 +87,13 @@ def convert(node: Node, text: bytes) -> tuple[Item, tuple[Diagnostic, ...]]:
 class _Converter:
     """The state of one conversion. `text` has one character for each byte, so that offsets index it."""
 
-    __slots__ = ("base", "depth", "diagnostics", "report", "text")
+    __slots__ = ("base", "cut_off", "depth", "diagnostics", "report", "text")
 
     def __init__(self, base: int, text: bytes) -> None:
         self.base = base
         self.text = text.decode("latin-1")
         self.depth = 0
+        self.cut_off = False  # whether something was left out for its depth
         self.diagnostics: list[Diagnostic] = []
         self.report: build.Report = self.diagnostics.append
 
@@ -113,6 +115,11 @@ class _Converter:
             return self.slice(found), self.span(found)
         start += between.index(op)
         return op, Span(start, start + len(op))
+
+    def too_deep(self, span: Span) -> None:
+        if not self.cut_off:
+            self.report(build.too_deep(span))
+        self.cut_off = True
 
     # Items
 
@@ -179,7 +186,7 @@ class _Converter:
         self.depth += 1
         if self.depth > build.MAX_DEPTH:
             span = self.span(node)
-            self.report(build.too_deep(span))
+            self.too_deep(span)
             body.append(ErrorStmt(span))
         else:
             for child in node.named_children:
@@ -245,7 +252,7 @@ class _Converter:
         if self.depth < build.MAX_DEPTH:
             return self.if_(rest[0])
         span = self.span(rest[0])
-        self.report(build.too_deep(span))
+        self.too_deep(span)
         return Block(span, (ErrorStmt(span),))
 
     def jump(self, node: Node) -> Jump:
@@ -261,7 +268,7 @@ class _Converter:
         self.depth += 1
         if self.depth > build.MAX_DEPTH:
             span = self.span(node)
-            self.report(build.too_deep(span))
+            self.too_deep(span)
             result: Expr = ErrorExpr(span)
         else:
             result = EXPRESSIONS[node.kind_id](self, node)
@@ -288,16 +295,10 @@ class _Converter:
         (inner,) = code(node)
         return self.expr(inner)
 
-    def unary(self, node: Node) -> Expr:
+    def unary(self, node: Node) -> Unary:
         (operand,) = code(node)
         span = self.span(node)
-        return build.unary(
-            span,
-            self.text[span.start],
-            self.expr(operand),
-            operand.kind_id == PARENTHESIZED,
-            self.report,
-        )
+        return Unary(span, self.text[span.start], self.expr(operand))
 
     def binary(self, node: Node) -> Binary:
         left, right = code(node)

@@ -24,8 +24,9 @@ from phobos_core.syntax.ast import (
     SpanSub,
     Subscript,
     TypeExpr,
+    Unary,
 )
-from phobos_core.syntax.stream import Abandoned, Stream, reserved
+from phobos_core.syntax.stream import LOOKAHEAD, NEVER_IN_BRACKETS, Stream, reserved
 from phobos_core.syntax.tokens import Kind
 
 # Loosest first, all left-associative.
@@ -59,12 +60,14 @@ def _unary(s: Stream) -> Expr:
     op = s.token
     if op.text not in ("-", "!", "~"):
         return _postfix(s)
-    s.deeper()
     s.take()
-    parenthesized = s.here("(")
-    operand = _unary(s)
-    s.depth -= 1
-    return build.unary(s.since(op.start), op.text, operand, parenthesized, s.report)
+    inner = s.token
+    if inner.text in ("-", "!", "~"):
+        message = f"`{op.text}{inner.text}`: only one unary operator may stand before an operand"
+        help = f"put the inner one in parentheses: `{op.text}({inner.text}...)`"
+        s.fail(build.error("syntax-error", Span(op.start, inner.end), message, help))
+    operand = _postfix(s)
+    return Unary(s.since(op.start), op.text, operand)
 
 
 def _postfix(s: Stream) -> Expr:
@@ -75,17 +78,14 @@ def _postfix(s: Stream) -> Expr:
             subscripts = s.items(_subscript, "a subscript")
             expr = Index(s.since(start), expr, subscripts)
         elif s.here("("):
-            expr = Call(s.since(start), expr, _arguments(s))
+            args = s.items(expression, "an argument", empty=True)
+            expr = Call(s.since(start), expr, args)
         elif s.here("."):
             message = "only `ctx` has fields"
             s.fail(build.error("syntax-error", Span(s.token.start, s.token.end), message))
         else:
             break
     return expr
-
-
-def _arguments(s: Stream) -> tuple[Expr, ...]:
-    return s.items(expression, "an argument", empty=True)
 
 
 def _primary(s: Stream) -> Expr:
@@ -143,22 +143,24 @@ def _ctx_field(s: Stream) -> CtxField:
 
 def _collective(s: Stream) -> Collective | None:
     """A collective or shuffle, or None where the name is only a name, compared perhaps with one named `from`."""
-    word = s.peek(2)
-    if s.token.text not in GROUP_OPERATIONS or s.peek(1).text != "<" or word.text not in MODES:
+    if s.token.text not in GROUP_OPERATIONS or s.peek(1).text != "<" or s.peek(2).text not in MODES:
         return None
     after = s.peek(3)
-    certain = after.kind in (Kind.NAME, Kind.INT, Kind.FLOAT, Kind.KEYWORD) and not after.first
-    if certain:
-        return _group(s)
-    at, diagnostics, opened = s.at, len(s.diagnostics), len(s.open)
-    state = s.depth, s.newline_ends, s.failed
-    try:
-        return _group(s)
-    except Abandoned:
-        s.at = at
-        del s.diagnostics[diagnostics:], s.open[opened:]
-        s.depth, s.newline_ends, s.failed = state
-        return None
+    plain = after.kind in (Kind.NAME, Kind.INT, Kind.FLOAT, Kind.KEYWORD) and not after.first
+    return _group(s) if plain or _closes_group(s) else None
+
+
+def _closes_group(s: Stream) -> bool:
+    """Whether a `>` with a `(` behind it ends what the `<` after this name opens."""
+    level = 0
+    for ahead in range(3, LOOKAHEAD):
+        text = s.peek(ahead).text
+        level += (text in ("(", "[")) - (text in (")", "]"))
+        if level == 0 and text == ">":
+            return s.peek(ahead + 1).text == "("
+        if level < 0 or text in NEVER_IN_BRACKETS or s.peek(ahead).kind is Kind.END:
+            return False
+    return False
 
 
 def _group(s: Stream) -> Collective:

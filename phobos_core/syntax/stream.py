@@ -293,7 +293,7 @@ def strange(token: Token) -> str | None:
             return f"`{text}` is not a number: letters may not follow its digits"
         case Kind.BLOCK_COMMENT:
             return "a comment is `// ...`, to the end of the line"
-        case Kind.STRAY if any(character.isalnum() for character in text):
+        case Kind.STRAY if any(character.isalnum() for character in decoded(token.text)):
             return f"`{text}` is not a name: names are made of ASCII letters, digits and `_`"
         case Kind.STRAY:
             return f"`{text}` has no meaning in Phobos"
@@ -301,9 +301,12 @@ def strange(token: Token) -> str | None:
             return None
 
 
+def decoded(text: str) -> str:
+    return text.encode("latin-1").decode("utf-8", "replace")
+
+
 def readable(text: str) -> str:
-    decoded = text.encode("latin-1").decode("utf-8", "replace")
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in decoded[:40])
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in decoded(text)[:40])
 
 
 def reserved(token: Token) -> Diagnostic:

@@ -10,10 +10,12 @@ import re
 from enum import Enum, auto
 from typing import NamedTuple
 
-KEYWORDS = frozenset(
-    ("kernel", "fn", "let", "var", "if", "else", "for", "in", "while")
-    + ("break", "continue", "return", "true", "false", "ctx")
-)
+# fmt: off
+KEYWORDS = frozenset((
+    "kernel", "fn", "let", "var", "if", "else", "for", "in", "while", "break", "continue", "return",
+    "true", "false", "ctx",
+))
+# fmt: on
 
 
 class Kind(Enum):
@@ -45,7 +47,7 @@ _NUMBER = rf"(?>{_FLOAT}|[0-9]++)"
 
 _TOKEN = re.compile(
     rf"""
-      (?P<SPACE>         (?:[\ \t\v\f]|\xef\xbb\xbf|//[^\r\n]*+)++ )
+      (?P<SPACE>         (?:[\ \t\v\f]|\xef\xbb\xbf|//[^\r\n\0]*+)++ )
     | (?P<NEWLINE>       [\r\n]+ )
     | (?P<BLOCK_COMMENT> /\*.*?(?:\*/|\Z) )
     | (?P<BAD_NUMBER>    {_NUMBER}[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*+ )
