@@ -15,7 +15,6 @@ from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.language.types import SPELLED
 from phobos_core.syntax.ast import (
     BoolLit,
-    CtxField,
     ErrorExpr,
     ErrorTypeExpr,
     Expr,
@@ -127,14 +126,6 @@ def target(expr: Expr, report: Report) -> Name | Index | None:
             )
         )
     return None
-
-
-def group(operand: Expr, report: Report) -> Expr:
-    """What follows `over` in a collective."""
-    if isinstance(operand, CtxField | ErrorExpr):
-        return operand
-    report(error("syntax-error", operand.span, "`over` names `ctx.lane` or `ctx.thread`"))
-    return ErrorExpr(operand.span)
 
 
 def attribute_value(expr: Expr, report: Report) -> Name | IntLit | FloatLit | BoolLit | None:

@@ -55,6 +55,9 @@ from phobos_core.syntax.ast import (
     While,
 )
 
+# A named tuple's own constructor takes twice the time, and spans are half of all that is built here.
+new_span = tuple.__new__
+
 LANGUAGE = tree_sitter.Language(tree_sitter_phobos.language())
 
 
@@ -99,7 +102,7 @@ class _Converter:
 
     def span(self, node: Node) -> Span:
         base = self.base
-        return Span(node.start_byte - base, node.end_byte - base)
+        return new_span(Span, (node.start_byte - base, node.end_byte - base))
 
     def slice(self, node: Node) -> str:
         base = self.base
@@ -144,7 +147,7 @@ class _Converter:
         )
 
     def param(self, node: Node) -> Param:
-        name, type_node = code(node)
+        name, type_node = parts(node, 2)
         return Param(self.span(node), self.name(name), self.type(type_node))
 
     def attribute(self, node: Node) -> Attribute:
@@ -211,7 +214,7 @@ class _Converter:
         return Var(self.span(node), self.name(name), declared, self.expr(rest[0]) if rest else None)
 
     def assign(self, node: Node) -> Assign | ErrorStmt:
-        left, right = code(node)
+        left, right = parts(node, 2)
         written, value = self.expr(left), self.expr(right)
         target = build.target(written, self.report)
         if target is None:
@@ -233,7 +236,7 @@ class _Converter:
         )
 
     def while_(self, node: Node) -> While:
-        condition, body = code(node)
+        condition, body = parts(node, 2)
         return While(self.span(node), self.expr(condition), self.block(body))
 
     def if_(self, node: Node) -> If:
@@ -259,7 +262,7 @@ class _Converter:
         return Jump(self.span(node), cast(Literal["break", "continue", "return"], self.slice(node)))
 
     def expression_statement(self, node: Node) -> ExprStmt:
-        (value,) = code(node)
+        (value,) = parts(node, 1)
         return ExprStmt(self.span(node), self.expr(value))
 
     # Expressions
@@ -276,8 +279,9 @@ class _Converter:
         return result
 
     def name(self, node: Node) -> Name:
-        span = self.span(node)
-        return Name(span, self.text[span.start : span.end])
+        base = self.base
+        start, end = node.start_byte - base, node.end_byte - base
+        return Name(new_span(Span, (start, end)), self.text[start:end])
 
     def integer(self, node: Node) -> Expr:
         return build.int_literal(self.span(node), self.slice(node), self.report)
@@ -292,21 +296,21 @@ class _Converter:
         return CtxField(self.span(node), ".".join([self.slice(child) for child in code(node)]))
 
     def parenthesized(self, node: Node) -> Expr:
-        (inner,) = code(node)
+        (inner,) = parts(node, 1)
         return self.expr(inner)
 
     def unary(self, node: Node) -> Unary:
-        (operand,) = code(node)
+        (operand,) = parts(node, 1)
         span = self.span(node)
         return Unary(span, self.text[span.start], self.expr(operand))
 
     def binary(self, node: Node) -> Binary:
-        left, right = code(node)
+        left, right = parts(node, 2)
         op, op_span = self.operator(node, self.span(left), self.span(right))
         return Binary(self.span(node), op, op_span, self.expr(left), self.expr(right))
 
     def index(self, node: Node) -> Index:
-        base, subscripts = code(node)
+        base, subscripts = parts(node, 2)
         return Index(
             self.span(node),
             self.expr(base),
@@ -314,7 +318,7 @@ class _Converter:
         )
 
     def point(self, node: Node) -> PointSub:
-        (index,) = code(node)
+        (index,) = parts(node, 1)
         return PointSub(self.span(node), self.expr(index))
 
     def range(self, node: Node) -> RangeSub:
@@ -326,11 +330,11 @@ class _Converter:
         return RangeSub(span, start, end)
 
     def span_subscript(self, node: Node) -> SpanSub:
-        start, length = code(node)
+        start, length = parts(node, 2)
         return SpanSub(self.span(node), self.expr(start), self.expr(length))
 
     def call(self, node: Node) -> Call:
-        callee, arguments = code(node)
+        callee, arguments = parts(node, 2)
         return Call(
             self.span(node),
             self.expr(callee),
@@ -346,7 +350,7 @@ class _Converter:
             self.span(node),
             self.name(cast(Node, field("operation"))),
             mode,
-            build.group(operand, self.report) if mode == "over" else operand,
+            operand,
             self.expr(width) if width else None,
             tuple([self.expr(child) for child in code(cast(Node, field("arguments")))]),
         )
@@ -355,6 +359,12 @@ class _Converter:
 def code(node: Node) -> list[Node]:
     """The named children that are not comments."""
     return [child for child in node.named_children if child.kind_id != COMMENT]
+
+
+def parts(node: Node, count: int) -> list[Node]:
+    """The same for a node that has `count` of them: if it has no more children, none is a comment."""
+    children = node.named_children
+    return children if len(children) == count else code(node)
 
 
 _ToExpr: TypeAlias = Callable[[_Converter, Node], Expr]

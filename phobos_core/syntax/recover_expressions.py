@@ -15,6 +15,7 @@ from phobos_core.syntax.ast import (
     Call,
     Collective,
     CtxField,
+    ErrorExpr,
     Expr,
     Index,
     Name,
@@ -168,10 +169,7 @@ def _group(s: Stream) -> Collective:
     newline_ends, s.newline_ends = s.newline_ends, False
     s.opened()
     mode = cast(Literal["over", "from", "xor", "down", "up"], s.take().text)
-    if mode == "over":
-        operand = build.group(_ctx_field(s) if s.here("ctx") else expression(s, OPERAND), s.report)
-    else:
-        operand = expression(s, OPERAND)
+    operand = _group_of_threads(s) if mode == "over" else expression(s, OPERAND)
     width = None
     if s.accept(","):
         s.expect("width")
@@ -182,6 +180,14 @@ def _group(s: Stream) -> Collective:
     args = s.items(expression, "an argument", empty=True)
     s.newline_ends = newline_ends
     return Collective(s.since(op.span.start), op, mode, operand, width, args)
+
+
+def _group_of_threads(s: Stream) -> Expr:
+    if s.here("ctx"):
+        return _ctx_field(s)
+    operand = expression(s, OPERAND)
+    s.report(build.error("syntax-error", operand.span, "`over` names `ctx.lane` or `ctx.thread`"))
+    return ErrorExpr(operand.span)
 
 
 def _subscript(s: Stream) -> Subscript:
