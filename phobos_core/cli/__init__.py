@@ -1,1 +1,1 @@
-"""The phobos command."""
+"""The `phobos` command: arguments, files, terminal, exit statuses. What it does lies in the packages below it."""

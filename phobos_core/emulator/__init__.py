@@ -1,1 +1,7 @@
 """PTX run on the CPU: what the compiler really emitted."""
+
+from phobos_core.emulator.launch import launch, run
+from phobos_core.emulator.ptx import PtxError
+from phobos_core.emulator.result import EmulatorFault, Finding, LaunchError, Result, Stats
+
+__all__ = ["EmulatorFault", "Finding", "LaunchError", "PtxError", "Result", "Stats", "launch", "run"]

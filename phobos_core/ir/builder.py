@@ -6,6 +6,7 @@ derived here, so that a caller cannot give an op the wrong one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -109,8 +110,9 @@ class Builder:
         element = I32 if kind == "argmax" else tile.type.element
         return self.op("reduce", (tile,), (TileType(element, (tile.type.shape[0], 1)),), {"kind": kind}).result
 
-    def gather(self, table: Value, indices: Value, token: Value) -> Value:
-        return self.op("gather", (table, indices, token), (with_element(indices.type, element_of(table.type)),)).result
+    def gather(self, table: Value, offsets: Sequence[Value], indices: Value, token: Value) -> Value:
+        result = with_element(indices.type, element_of(table.type))
+        return self.op("gather", (table, *offsets, indices, token), (result,)).result
 
     def dot(self, lhs: Value, rhs: Value, *, transposed: bool) -> Value:
         assert isinstance(lhs.type, TileType)
@@ -123,9 +125,10 @@ class Builder:
     # Memory
 
     def alloc(self, name: str, element: ScalarType, shape: tuple[int, ...], stages: int = 1) -> tuple[Value, Value]:
-        """The buffer and its first token."""
+        """The buffer and its first token. The report says `name`, which need not be a word."""
         attrs = {"name": name, "stages": stages}
-        mem, token = self.op("alloc", (), (MemType(element, shape, "shared"), TOKEN), attrs, hint=name).results
+        hint = re.sub(r"\W", "_", name)
+        mem, token = self.op("alloc", (), (MemType(element, shape, "shared"), TOKEN), attrs, hint=hint).results
         return mem, token
 
     def flat(self, mem: Value) -> Value:

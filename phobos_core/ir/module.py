@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from phobos_core.analysis.program import Requirement as Requirement
 from phobos_core.ir.types import MemType, Type
 from phobos_core.language.types import ScalarType
 
@@ -64,20 +65,6 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Requirement:
-    """What only the launch can check. `text` is printed; the rest lets a launch evaluate it over dimensions.
-
-    `multiple of`: dims[lhs] % rhs == 0. `==` and `<=` compare. `lhs` and `rhs` are polynomials over dimension names
-    as (coefficient, names) terms.
-    """
-
-    text: str
-    op: Literal["==", "<=", "multiple of"]
-    lhs: tuple[tuple[int, tuple[str, ...]], ...]
-    rhs: tuple[tuple[int, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Param:
     """One parameter of the PTX entry, in order: tensors and scalars as declared, then one "dim" (index width) per
     dynamic dimension. `value` is the kernel block argument; a tensor has its first token in `token`."""
@@ -117,7 +104,8 @@ class Kernel:
 
     `config` binds the `@autotune` names, `dims` the dimensions bound at compile time. `divisors` gives, for a dynamic
     dimension, a number it is known (by `@aligned`) or assumed (4) to be a multiple of; `assumed` names those whose
-    divisor is only an assumption, which a pass that relies on it turns into a Requirement.
+    divisor is only an assumption: a pass that relies on it adds a "multiple of" Requirement.
+    `file` is the source's name in line tables.
     """
 
     name: str
@@ -137,6 +125,7 @@ class Kernel:
     dynamic_shared: bool = False
     persistent: bool = False
     line: int = 0
+    file: str = "kernel.ph"
     shared_bytes: int = 0
     shared_bytes_without_reuse: int = 0
     tiles: tuple[Placement, ...] = ()

@@ -73,8 +73,8 @@ _TABLE = (
     OpDef("tril", "Keeps a[i, j] for j <= i, 0 elsewhere.", "tile [R, C]", "tile [R, C]"),
     OpDef(
         "gather",
-        "out[i] = table[indices[i]]; the table is a whole view [n] or [1, n]. Not masked.",
-        "view, tile of integers, token",
+        "out[i] = the element of the buffer at the offsets, indices[i] further along its last axis. Not masked.",
+        "mem, index offsets.., tile of integers, token",
         "tile",
         effect="read",
     ),

@@ -1,26 +1,58 @@
 """Tile IR as text, for people, `--emit ir` and filecheck. `parser.py` reads the same form back.
 
-    kernel @scale target=sm_80 threads=256 index=64 (%X: mem<f32>[?x64, global], %X.t: token, %n: index) {
+    kernel @scale target=sm_80 threads=256 index=64 divisors={N: 4} (%X: mem<f32>[?x64, global] as [N, 64],
+        %X.t: token, %N: index) {
       %0 = const {value = 0} : index
-      %1 = view %X, %0, %0, %n {bounds = [upper, none]} : view<f32>[64x64, global] @4
+      %1 = view %X, %0, %0, %N {bounds = [upper, none]} : view<f32>[64x64, global] @4
       ...
     }
 
-`@4` is the source line; regions follow in braces with their arguments in parentheses.
+`as` gives a tensor's dimensions; `@4` is the source line; regions follow in braces with their arguments in
+parentheses. The header has those fields of the kernel that are not at their defaults, but not what passes record for
+the report (tiles, decisions, requirements, notes).
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 from phobos_core.ir.module import Block, Kernel, Op, Value
 
+# Kernel fields in the header: the word that stands for each.
+HEADER = {
+    "target": "target",
+    "threads": "threads",
+    "index": "index_bits",
+    "min_blocks": "min_blocks",
+    "max_registers": "max_registers",
+    "config": "config",
+    "dims": "dims",
+    "divisors": "divisors",
+    "assumed": "assumed",
+    "pipeline": "pipeline",
+    "padstage": "padstage",
+    "dynamic_shared": "dynamic_shared",
+    "persistent": "persistent",
+    "line": "line",
+    "shared": "shared_bytes",
+    "shared_without_reuse": "shared_bytes_without_reuse",
+}
+
+# Words that an attribute's text may not be without quotes, since they read as another value.
+WORDS = {"true": True, "false": False, "inf": float("inf"), "nan": float("nan")}
+
 
 def print_kernel(kernel: Kernel) -> str:
     names = _Names()
-    header = f"kernel @{kernel.name} target={kernel.target} threads={kernel.threads} index={kernel.index_bits}"
-    args = ", ".join(f"{names.of(v)}: {v.type}" for v in kernel.body.args)
-    lines = [f"{header} ({args}) {{"]
+    fields = {word: getattr(kernel, name) for word, name in HEADER.items()}
+    header = " ".join(f"{word}={_attr(value)}" for word, value in fields.items() if value)
+    dims = {p.value: p.dims for p in kernel.params if p.kind == "tensor"}
+    args = ", ".join(
+        f"{names.of(v)}: {v.type}" + (f" as {_attr(dims[v])}" if v in dims else "") for v in kernel.body.args
+    )
+    lines = [f"kernel @{kernel.name} {header} ({args}) {{"]
     for op in kernel.body.ops:
         lines += _op(op, names, "  ")
     return "\n".join([*lines, "}"]) + "\n"
@@ -82,8 +114,11 @@ def _attr(value: Any) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return value if value.replace("_", "").replace(".", "").isalnum() else f'"{value}"'
-        case tuple():
-            return "[" + ", ".join(_attr(v) for v in value) + "]"
+            return value if value.replace(".", "_").isidentifier() and value not in WORDS else json.dumps(value)
+        case tuple() | frozenset():
+            items = sorted(value) if isinstance(value, frozenset) else value
+            return "[" + ", ".join(_attr(v) for v in items) + "]"
+        case Mapping():
+            return "{" + ", ".join(f"{k}: {_attr(v)}" for k, v in value.items()) + "}"
         case _:
             return str(value)

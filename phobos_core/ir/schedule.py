@@ -14,8 +14,9 @@ from typing import TypeAlias
 class Sweep:
     """Element-wise, spread as `Cyclic(threads, vector)` over the row-major elements of the stored view.
 
-    `vector` divides the last extent, and every access in the value tree that walks the last axis with stride 1 may
-    use it."""
+    `vector` divides the last extent, and every access in the value tree that walks the last axis with stride 1 may use
+    it: its addresses are multiples of the access (or of 16 bytes, for a longer one), and where the last axis is masked
+    a run lies wholly inside or wholly outside the bounds."""
 
     vector: int
 
@@ -25,8 +26,11 @@ class Contraction:
     """A `dot` anchor on CUDA cores: a grid of `rows` x `columns` thread patches, each `tm` x `tn` outputs.
 
     Thread t owns patch (t / columns, t % columns) and, where patches outnumber threads, t + threads, ... .
-    Patch (r, c) holds rows r * tm .. r * tm + tm - 1 and columns c * tn .. c * tn + tn - 1; elements past the extents
-    are computed on clamped indices and not stored.
+    Patch (r, c) holds rows r, r + rows, ... (tm of them) and the runs of `run` columns number c, c + columns, ...
+    (tn / run of them): neighbouring threads work on neighbouring elements, so that their accesses meet different
+    banks. `run` is a power of two that divides tn and the extent of the columns; the epilogue and an operand whose
+    last axis is the columns are accessed `run` elements at a time where alignment allows.
+    Elements past the extents are computed on clamped indices and not stored.
     `use_dp4a` takes four k a step (i8, `transposed`, K a multiple of 4).
     """
 
@@ -35,6 +39,7 @@ class Contraction:
     rows: int
     columns: int
     use_dp4a: bool
+    run: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ written through a `ViewType`, ordered by `Token`s.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 from typing import Literal, TypeAlias
 
 from phobos_core.language.types import ScalarType
@@ -40,6 +41,12 @@ class TileType:
     element: ScalarType
     shape: tuple[int, ...]
     layout: Layout | None = None
+
+    @property
+    def runs(self) -> int:
+        """How many runs of a tile with a layout a thread holds, the last perhaps missing."""
+        assert self.layout is not None
+        return -(-prod(self.shape) // (self.layout.threads * self.layout.vector))
 
     def __str__(self) -> str:
         layout = f", {self.layout}" if self.layout else ""

@@ -1,1 +1,46 @@
-"""Tile IR to tile IR, one decision each, each recorded in the report."""
+"""Tile IR to tile IR: from what lowering gives to the normal form that code generation takes.
+
+Each pass is a function from kernel to kernel in a module of its name, makes one kind of choice, and records those that
+cost or save the user something as decisions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from phobos_core.ir.module import Kernel
+from phobos_core.passes.canonicalize import canonicalize
+from phobos_core.passes.errors import PassError
+from phobos_core.passes.forward import forward
+from phobos_core.passes.materialize import materialize
+from phobos_core.passes.pipeline import pipeline
+from phobos_core.passes.place_barriers import place_barriers
+from phobos_core.passes.place_shared import place_shared
+from phobos_core.passes.schedule import schedule
+from phobos_core.passes.split_loops import split_loops
+from phobos_core.passes.stage import stage
+
+__all__ = ["PASSES", "PassError", "run"]
+
+Pass: TypeAlias = Callable[[Kernel], Kernel]
+
+PASSES: tuple[Pass, ...] = (
+    canonicalize,
+    forward,
+    materialize,
+    stage,
+    split_loops,
+    pipeline,
+    canonicalize,
+    schedule,
+    place_shared,
+    place_barriers,
+)
+
+
+def run(kernel: Kernel) -> Kernel:
+    """All passes in order. Raises `PassError` where the kernel cannot be built as the source asks."""
+    for step in PASSES:
+        kernel = step(kernel)
+    return kernel

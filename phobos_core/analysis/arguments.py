@@ -1,0 +1,216 @@
+"""The arguments of a built-in against its entry in the table: number, kind, element types, ranks and extents.
+
+In: a call and the entry's forms. Out: the checked arguments with the form that they chose and what its symbols
+(`M`, `K`) stand for. What a built-in means is not known here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from phobos_core.analysis import program as pg
+from phobos_core.analysis.context import Context, Shape, Site, element_of, infer, see, shape_text, type_text
+from phobos_core.analysis.shapes import agree, shape_of, static_shape
+from phobos_core.analysis.symbolic import Sym, divide, sym
+from phobos_core.language.builtins import Builtin, Form, OperandKind, Param, Section
+from phobos_core.language.diagnostic import Related
+from phobos_core.language.types import INDEX, Kind, ScalarType
+from phobos_core.syntax import ast
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    form: Form
+    args: tuple[pg.Expr, ...]
+    extents: dict[str, Sym]
+
+
+def count_fits(cx: Context, node: ast.Call, builtin: Builtin) -> bool:
+    """Whether the number of arguments is one that some form takes; reports where not."""
+    count = len(node.args)
+    for form in builtin.forms:
+        most = form.most_arguments
+        if form.least_arguments <= count and (most is None or count <= most):
+            return True
+    signature = builtin.signature(builtin.forms[0])
+    arguments = "1 argument" if count == 1 else f"{count} arguments"
+    cx.error("argument-count", node.span, f"`{signature}` has {arguments} here")
+    return False
+
+
+def match(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> Matched | None:
+    """Checks every argument and picks the form that they fit."""
+    args = [infer(cx, arg, at) for arg in node.args]
+    if any(arg is None for arg in args):
+        return None
+    return match_checked(cx, node, builtin, tuple(arg for arg in args if arg is not None))
+
+
+def match_checked(cx: Context, node: ast.Call, builtin: Builtin, args: tuple[pg.Expr, ...]) -> Matched | None:
+    form = _form(builtin, args)
+    if form is None:
+        _no_form(cx, builtin, args)
+        return None
+    for param, arg in zip(form.params, args, strict=True):
+        if not _element_fits(cx, builtin, form, param, arg):
+            return None
+    extents: dict[str, Sym] = {}
+    for param, arg in zip(form.params, args, strict=True):
+        if not _bind_extents(cx, builtin, form, param, arg, extents):
+            return None
+    return Matched(form, args, extents)
+
+
+def _form(builtin: Builtin, args: tuple[pg.Expr, ...]) -> Form | None:
+    """The first form whose parameters take these kinds and ranks, with these element types if one does."""
+    possible = [form for form in builtin.forms if len(form.params) == len(args) and _kinds_fit(form, args)]
+    for form in possible:
+        if all(_has_element(p, arg) for p, arg in zip(form.params, args, strict=True)):
+            return form
+    return possible[0] if possible else None
+
+
+def _kinds_fit(form: Form, args: tuple[pg.Expr, ...]) -> bool:
+    tiles = False
+    for param, arg in zip(form.params, args, strict=True):
+        tile = isinstance(arg.type, pg.TileType)
+        tiles = tiles or tile
+        kind = OperandKind.TILE if tile else OperandKind.SCALAR
+        if kind not in param.accepts and OperandKind.CONDITION not in param.accepts:
+            return False
+        if tile and param.rank is not None and param.rank != len(shape_of(arg)):
+            return False
+    return tiles == form.result.tile
+
+
+def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
+    """Says which argument is of the wrong kind or rank."""
+    form = builtin.forms[0]
+    for param, arg in zip(form.params, args, strict=True):
+        tile = isinstance(arg.type, pg.TileType)
+        if not tile and OperandKind.SCALAR not in param.accepts:
+            cx.error(
+                "not-a-tile",
+                arg.span,
+                f"`{builtin.name}` takes a tile, and this is a scalar `{arg.type}`",
+                help="`max` takes scalars too" if builtin.name == "tmax" else None,
+            )
+            return
+        if tile and param.rank is not None and param.rank != len(shape_of(arg)):
+            ranks = " or ".join(str(p.rank) for p in _alternatives(builtin, param.name))
+            cx.error(
+                _operand_code(builtin),
+                arg.span,
+                f"`{builtin.name}` takes a tile of rank {ranks}, and this is {shape_text(shape_of(arg))}",
+                related=declared(arg),
+            )
+            return
+        if tile and OperandKind.TILE not in param.accepts:
+            cx.error("not-a-scalar", arg.span, f"`{builtin.name}` takes a scalar, and this is a tile")
+            return
+    cx.error("element-type", args[0].span, f"`{builtin.name}` does not take these arguments")
+
+
+def _alternatives(builtin: Builtin, name: str) -> list[Param]:
+    return [param for form in builtin.forms for param in form.params if param.name == name]
+
+
+def _operand_code(builtin: Builtin) -> str:
+    return "contraction-operand" if builtin.section is Section.CONTRACTION else "reduction-operand"
+
+
+def declared(arg: pg.Expr) -> tuple[Related, ...]:
+    """Where a named operand was declared."""
+    if isinstance(arg, pg.TileRead):
+        root = arg.place.root
+        return (see(root.span, f"`{root.name}` is `{type_text(root.type)}`"),)
+    return ()
+
+
+def _has_element(param: Param, arg: pg.Expr) -> bool:
+    if OperandKind.CONDITION in param.accepts:
+        return True
+    element = element_of(arg.type)
+    if element in param.elements:
+        return True
+    # A literal is an index that takes the type it meets.
+    return isinstance(arg, pg.Const) and element is INDEX and any(e.is_integer for e in param.elements)
+
+
+def _element_fits(cx: Context, builtin: Builtin, form: Form, param: Param, arg: pg.Expr) -> bool:
+    if _has_element(param, arg):
+        return True
+    element = element_of(arg.type)
+    if builtin.section is Section.CONTRACTION:
+        code = "contraction-operand"
+    elif element.kind is Kind.UINT:
+        code = "unsigned-arithmetic"
+    else:
+        code = "element-type"
+    taken = tuple(dict.fromkeys(e for p in _alternatives(builtin, param.name) for e in p.elements))
+    together = " with the other arguments here" if element in taken else ""
+    listed = _listed(param.elements if together else taken)
+    cx.error(
+        code,
+        arg.span,
+        f"`{builtin.name}` takes {listed}{together}, and this is `{element}`",
+        related=declared(arg),
+        help=_conversion_help(element, param.elements),
+    )
+    return False
+
+
+def _listed(elements: tuple[ScalarType, ...]) -> str:
+    names = [f"`{element}`" for element in elements]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _conversion_help(element: ScalarType, elements: tuple[ScalarType, ...]) -> str | None:
+    if element.kind is Kind.BOOL:
+        return "choose the values with `where(c, a, b)`"
+    target = "i32" if element.kind is Kind.UINT and any(e.name == "i32" for e in elements) else "f32"
+    return f"convert it: `{target}(..)`" if any(e.name == target for e in elements) else None
+
+
+def _bind_extents(
+    cx: Context, builtin: Builtin, form: Form, param: Param, arg: pg.Expr, extents: dict[str, Sym]
+) -> bool:
+    """Binds the symbols of the parameter's shape, and requires the extents to agree with those bound before."""
+    shape = shape_of(arg)
+    if param.shape is None:
+        return not shape or static_shape(cx, shape, arg.span)
+    for symbol, extent in zip(param.shape, shape, strict=True):
+        if symbol not in form.dynamic and not static_shape(cx, (extent,), arg.span):
+            return False
+        if symbol.isdigit():
+            bound: Sym | None = sym(int(symbol))
+        else:
+            bound = extents.setdefault(symbol, extent)
+        if bound is not None and bound != extent:
+            message = (
+                f"`{builtin.name}` is {form.shape_text}, and `{symbol}` is `{bound}` and `{extent}` here"
+                if not symbol.isdigit()
+                else f"`{builtin.name}` is {form.shape_text}, and this is {shape_text(shape)}"
+            )
+            agree(cx, arg.span, bound, extent, message, related=declared(arg))
+    return True
+
+
+def result_shape(matched: Matched) -> Shape:
+    """The shape of the result, by the form's symbols."""
+    shape = matched.form.result.shape
+    assert shape is not None
+    return tuple(extent_value(text, matched.extents) for text in shape)
+
+
+def extent_value(text: str, extents: dict[str, Sym]) -> Sym:
+    """`R*C`, `K/32` or `1`, read from left to right."""
+    value = sym(1)
+    operator = "*"
+    for piece in text.replace("*", " * ").replace("/", " / ").split():
+        if piece in "*/":
+            operator = piece
+            continue
+        operand = sym(int(piece)) if piece.isdigit() else extents[piece]
+        value = value * operand if operator == "*" else divide(value, operand)
+    return value

@@ -1,0 +1,167 @@
+"""The checker's entry: a parsed file -> diagnostics, and the checked program of each kernel without errors.
+
+A kernel's result is remembered, in a cache that the caller owns, by what it depends on: its text, the functions it
+reaches, and the options. Text that moves down costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from phobos_core.analysis.context import Options, see
+from phobos_core.analysis.kernel import KernelResult, check_kernel
+from phobos_core.analysis.program import CheckedKernel, Symbol
+from phobos_core.language.builtins import BUILTIN_NAMES
+from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.syntax.ast import Function, Kernel, PlacedItem, Span
+
+if TYPE_CHECKING:
+    from phobos_core.syntax.source import SourceFile
+
+CacheKey: TypeAlias = tuple[bytes, tuple[tuple[str, int], ...], str, int]
+# The functions that a kernel calls, each with the text it had, or None where there was none.
+Reached: TypeAlias = tuple[tuple[str, bytes | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedKernel:
+    """`offset` is where the kernel's first byte stands; all spans inside are relative to it."""
+
+    offset: int
+    kernel: CheckedKernel | None
+    ast: Kernel
+    references: tuple[tuple[Span, Symbol], ...] = ()
+    symbols: tuple[Symbol, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    """`diagnostics` are those of the syntax too, by their place in the file."""
+
+    source: SourceFile
+    diagnostics: tuple[Diagnostic, ...]
+    kernels: tuple[PlacedKernel, ...]
+
+
+class AnalysisCache:
+    """Results of kernels, the most recently used ones. Not for use by two threads at once."""
+
+    def __init__(self, capacity: int = 1024) -> None:
+        self._results: OrderedDict[CacheKey, tuple[Reached, KernelResult]] = OrderedDict()
+        self._capacity = capacity
+
+    def get(self, key: CacheKey, texts: Mapping[str, bytes]) -> KernelResult | None:
+        entry = self._results.get(key)
+        if entry is None or any(texts.get(name) != text for name, text in entry[0]):
+            return None
+        self._results.move_to_end(key)
+        return entry[1]
+
+    def put(self, key: CacheKey, texts: Mapping[str, bytes], result: KernelResult) -> None:
+        reached = tuple((name, texts.get(name)) for name in sorted(result.called))
+        self._results[key] = (reached, result)
+        self._results.move_to_end(key)
+        if len(self._results) > self._capacity:
+            self._results.popitem(last=False)
+
+
+def check(
+    source: SourceFile,
+    *,
+    dims: Mapping[str, int] | None = None,
+    target: str = "sm_80",
+    index_bits: int = 64,
+    cache: AnalysisCache | None = None,
+) -> CheckedFile:
+    """Checks every kernel of a file. `dims` binds dimensions and overrides `@autotune` names, as `-D` does."""
+    options = Options(dict(dims or {}), target, index_bits)
+    functions: dict[str, Function] = {}
+    texts: dict[str, bytes] = {}
+    for placed in source.items:
+        if isinstance(placed.item, Function):
+            functions.setdefault(placed.item.name.text, placed.item)
+            texts.setdefault(placed.item.name.text, _text(source, placed))
+    diagnostics = [*source.diagnostics, *_file_rules(source)]
+    kernels = []
+    for placed in source.items:
+        if not isinstance(placed.item, Kernel):
+            continue
+        result = _result(source, placed, placed.item, functions, texts, options, cache)
+        diagnostics.extend(diagnostic.shifted(placed.offset) for diagnostic in result.diagnostics)
+        whole = result.kernel is not None and not _has_error(diagnostics, placed)
+        kernel = result.kernel if whole else None
+        kernels.append(PlacedKernel(placed.offset, kernel, placed.item, result.references, result.symbols))
+    return CheckedFile(source, _in_order(diagnostics), tuple(kernels))
+
+
+def _result(
+    source: SourceFile,
+    placed: PlacedItem,
+    kernel: Kernel,
+    functions: Mapping[str, Function],
+    texts: Mapping[str, bytes],
+    options: Options,
+    cache: AnalysisCache | None,
+) -> KernelResult:
+    if cache is None:
+        return check_kernel(kernel, functions, options)
+    key = (_text(source, placed), tuple(sorted(options.dims.items())), options.target, options.index_bits)
+    result = cache.get(key, texts)
+    if result is None:
+        result = check_kernel(kernel, functions, options)
+        cache.put(key, texts, result)
+    return result
+
+
+def _text(source: SourceFile, placed: PlacedItem) -> bytes:
+    return source.text[placed.offset : placed.offset + placed.item.span.end]
+
+
+def _has_error(diagnostics: Iterable[Diagnostic], placed: PlacedItem) -> bool:
+    start, end = placed.offset, placed.offset + placed.item.span.end
+    return any(d.severity == "error" and start <= d.start <= end for d in diagnostics)
+
+
+def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+    unique = dict.fromkeys(diagnostics)
+    return tuple(sorted(unique, key=lambda d: (d.start, d.end, d.code)))
+
+
+def _file_rules(source: SourceFile) -> list[Diagnostic]:
+    """Rules between items: names of kernels and functions, and a file with nothing in it."""
+    found: list[Diagnostic] = []
+    if not source.items and not source.diagnostics:
+        found.append(Diagnostic("no-kernels", "warning", 0, 0, "the file declares no kernel"))
+    first: dict[tuple[type, str], Span] = {}
+    for placed in source.items:
+        name = placed.item.name
+        span = name.span.shifted(placed.offset)
+        earlier = first.setdefault((type(placed.item), name.text), span)
+        kind = "kernel" if isinstance(placed.item, Kernel) else "function"
+        if earlier != span:
+            message = f"a {kind} named `{name.text}` is already declared in this file"
+            related = (see(earlier, "declared here"),)
+            found.append(Diagnostic("duplicate-name", "error", span.start, span.end, message, related))
+        if isinstance(placed.item, Function):
+            found.extend(d.shifted(placed.offset) for d in _function_rules(placed.item))
+    return found
+
+
+def _function_rules(function: Function) -> list[Diagnostic]:
+    """What is wrong with a function wherever it is called; its body is checked at each call."""
+    found: list[Diagnostic] = []
+    name = function.name
+    if name.text in BUILTIN_NAMES:
+        message = f"`{name.text}` is a built-in, and every call of that name means it"
+        found.append(Diagnostic("builtin-redefined", "error", *name.span, message, help="choose another name"))
+    first: dict[str, Span] = {}
+    for param in function.params:
+        earlier = first.setdefault(param.text, param.span)
+        if earlier != param.span:
+            message = f"`{param.text}` is already a parameter of `{name.text}`"
+            related = (see(earlier, "declared here"),)
+            found.append(Diagnostic("duplicate-name", "error", *param.span, message, related))
+    return found

@@ -1,0 +1,165 @@
+"""The state of checking one kernel, and the few operations on it that every rule uses.
+
+A rule is a function `(cx, node, at) -> program node or None`; None means that the mistake was reported already and
+that nothing built on the value is worth another message. `RULES` of the modules beside this one are put together in
+`kernel`, so that each module can check a sub-expression with `infer` and none imports the others for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from phobos_core.analysis import program as pg
+from phobos_core.analysis.constraints import Constraint
+from phobos_core.analysis.scopes import Scope
+from phobos_core.analysis.symbolic import Sym
+from phobos_core.language.diagnostic import Diagnostic, Related, Severity
+from phobos_core.language.types import ScalarType
+from phobos_core.syntax import ast
+
+Shape: TypeAlias = tuple[Sym, ...]
+Rule: TypeAlias = Callable[["Context", Any, "Site"], "pg.Expr | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line fixes: `dims` binds dimensions and overrides `@autotune` names."""
+
+    dims: Mapping[str, int]
+    target: str
+    index_bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where an expression stands, as far as a rule depends on it.
+
+    `shape` is that of the tile being assigned, which `iota` needs; `whole` marks its whole value (or a branch of a
+    `where` that is), the only place of a tile `where`; `condition` marks the condition of a `where`, the only place
+    of tile comparisons; `inside` names the built-in that computes this argument before the assignment's sweep, and
+    `one_element` says that it reads tiles of one element type. `inferred` says that the assigned tile takes its shape
+    from the value.
+    """
+
+    shape: Shape | None = None
+    whole: bool = False
+    condition: bool = False
+    inside: str | None = None
+    one_element: bool = False
+    inferred: bool = False
+
+    @property
+    def part(self) -> Site:
+        """The site of an operand."""
+        if not (self.whole or self.condition):
+            return self
+        return Site(self.shape, False, False, self.inside, self.one_element, self.inferred)
+
+
+PLAIN = Site()
+
+
+@dataclass(slots=True)
+class Context:
+    """Everything that grows while one kernel is checked."""
+
+    options: Options
+    rules: Mapping[type, Rule]
+    functions: Mapping[str, ast.Function]
+    scope: Scope = field(default_factory=Scope)
+    search: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    dims: dict[str, pg.Symbol] = field(default_factory=dict)
+    threads: int = 256
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    constraints: list[Constraint] = field(default_factory=list)
+    requires: dict[str, pg.Requirement] = field(default_factory=dict)
+    references: list[tuple[ast.Span, pg.Symbol]] = field(default_factory=list)
+    symbols: list[pg.Symbol] = field(default_factory=list)
+    keys: dict[str, int] = field(default_factory=dict)
+    out: list[pg.Stmt] = field(default_factory=list)
+    # What an immutable scalar was bound to, and the extents that this gives.
+    definitions: dict[pg.Symbol, pg.Expr] = field(default_factory=dict)
+    values: dict[pg.Symbol, Sym] = field(default_factory=dict)
+    # Float literals that f32 rounds, as they were written.
+    exact: dict[ast.Span, float] = field(default_factory=dict)
+    # The memory that a view leads to.
+    roots: dict[pg.Symbol, pg.Symbol] = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
+    loops: int = 0
+    # `if` and `while` around the statement, and where each tile was declared in them.
+    branches: int = 0
+    declared_at: dict[pg.Symbol, int] = field(default_factory=dict)
+    # Every `var t: tile<T>[dims] = e`, which `@registers` may name.
+    register_candidates: set[pg.Symbol] = field(default_factory=set)
+    conditional_updates: dict[pg.Symbol, ast.Span] = field(default_factory=dict)
+    iota_met: bool = False
+
+    def error(
+        self,
+        code: str,
+        span: ast.Span,
+        message: str,
+        *,
+        related: tuple[Related, ...] = (),
+        help: str | None = None,
+        severity: Severity = "error",
+    ) -> None:
+        """Reports, and returns None, the value of an expression that is in error."""
+        self.diagnostics.append(Diagnostic(code, severity, span.start, span.end, message, related, help))
+
+    def symbol(
+        self, name: ast.Name, kind: pg.SymbolKind, type_: pg.SymbolType, *, mutable: bool = False, hidden: bool = False
+    ) -> pg.Symbol:
+        """A new symbol with a key of its own; the caller binds it in a scope."""
+        count = self.keys.get(name.text, 0)
+        self.keys[name.text] = count + 1
+        key = f"{name.text}#{count}" if count or hidden else name.text
+        symbol = pg.Symbol(name.text, key, kind, type_, name.span, mutable)
+        if not hidden:
+            self.symbols.append(symbol)
+            self.references.append((name.span, symbol))
+        return symbol
+
+    def bind(self, name: ast.Name, symbol: pg.Symbol | None) -> None:
+        """Binds in the innermost scope; None binds the name to a mistake already reported."""
+        earlier = self.scope.names.get(name.text)
+        previous = self.scope.declare(name, symbol)
+        if previous is not None:
+            what = f"`{name.text}`, a {earlier.kind.value}," if earlier is not None else f"`{name.text}`"
+            self.error(
+                "duplicate-name",
+                name.span,
+                f"{what} is already declared in this scope",
+                related=(see(previous, "declared here"),),
+                help="choose another name",
+            )
+
+
+def infer(cx: Context, node: ast.Expr, at: Site = PLAIN) -> pg.Expr | None:
+    """The checked form of an expression, or None where it is in error."""
+    return cx.rules[type(node)](cx, node, at)
+
+
+def see(span: ast.Span, message: str) -> Related:
+    """A second place that explains a diagnostic."""
+    return Related(span.start, span.end, message)
+
+
+def element_of(type_: pg.ValueType) -> ScalarType:
+    return type_.element if type(type_) is pg.TileType else type_  # type: ignore[return-value]
+
+
+def shape_text(shape: Shape) -> str:
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def type_text(type_: pg.SymbolType) -> str:
+    match type_:
+        case pg.TileType(element, shape):
+            return f"tile<{element}>{shape_text(shape)}"
+        case pg.TensorType(element, dims):
+            return f"tensor<{element}>{shape_text(dims)}"
+    return str(type_)

@@ -1,0 +1,88 @@
+"""One kernel: syntax tree -> checked program, with its diagnostics. Everything is relative to the kernel's text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from phobos_core.analysis import calls, expressions
+from phobos_core.analysis import program as pg
+from phobos_core.analysis.attributes import Header, read_attributes
+from phobos_core.analysis.constraints import evaluate
+from phobos_core.analysis.context import Context, Options, Rule
+from phobos_core.analysis.header import declare_params, declare_search, resolve_aligned, resolve_registers
+from phobos_core.analysis.statements import block
+from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.syntax import ast
+
+RULES: Mapping[type, Rule] = {**expressions.RULES, **calls.RULES}
+
+
+@dataclass(frozen=True, slots=True)
+class KernelResult:
+    """What is known about a kernel; `kernel` is None where it has errors.
+
+    `references` has each name with the symbol that it means, and `called` the names of functions that it calls:
+    besides the kernel's text and the options, the result depends on those functions only.
+    """
+
+    kernel: pg.CheckedKernel | None
+    diagnostics: tuple[Diagnostic, ...]
+    references: tuple[tuple[ast.Span, pg.Symbol], ...]
+    symbols: tuple[pg.Symbol, ...]
+    called: frozenset[str]
+
+
+def check_kernel(node: ast.Kernel, functions: Mapping[str, ast.Function], options: Options) -> KernelResult:
+    cx = Context(options, RULES, functions)
+    kernel: pg.CheckedKernel | None = None
+    try:
+        kernel = _checked(cx, node)
+    except RecursionError:
+        cx.error(
+            "nesting-too-deep",
+            node.name.span,
+            f"`{node.name.text}` is nested too deeply to be checked",
+            help="bind a part of the expression to a name with `let`",
+        )
+    for constraint in cx.constraints:
+        diagnostic = evaluate(constraint, cx.search)
+        if diagnostic is not None:
+            cx.diagnostics.append(diagnostic)
+    failed = any(diagnostic.severity == "error" for diagnostic in cx.diagnostics)
+    return KernelResult(
+        None if failed else kernel,
+        tuple(cx.diagnostics),
+        tuple(cx.references),
+        tuple(cx.symbols),
+        frozenset(cx.called),
+    )
+
+
+def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
+    header: Header = read_attributes(cx, node.attributes)
+    cx.threads = header.launch.threads
+    declare_search(cx, header)
+    params = declare_params(cx, node.params)
+    aligned = resolve_aligned(cx, header)
+    body = block(cx, node.body)
+    registers = resolve_registers(cx, header)
+    return pg.CheckedKernel(
+        name=node.name.text,
+        span=node.span,
+        name_span=node.name.span,
+        params=params,
+        dims=tuple(cx.dims),
+        search=dict(cx.search),
+        cluster=header.cluster,
+        launch=header.launch,
+        aligned=aligned,
+        tensorcore=header.tensorcore,
+        pipeline="pipeline" in header.flags,
+        padstage="padstage" in header.flags,
+        dynshared="dynshared" in header.flags,
+        persistent="persistent" in header.flags,
+        registers=registers,
+        body=body,
+        requires=tuple(cx.requires.values()),
+    )

@@ -1,0 +1,318 @@
+"""Statements: assignment, control flow and blocks. Each appends what it means to the block being checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias, cast
+
+from phobos_core.analysis import program as pg
+from phobos_core.analysis.constants import ONE, is_static, value_of
+from phobos_core.analysis.context import PLAIN, Context, Site, element_of, infer, see, type_text
+from phobos_core.analysis.convert import convert, operand_type
+from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
+from phobos_core.analysis.expressions import arithmetic
+from phobos_core.analysis.scopes import Scope
+from phobos_core.analysis.shapes import constrain, static_shape
+from phobos_core.analysis.subscripts import index_value, is_point, loaded, lookup, place_of, whole
+from phobos_core.analysis.symbolic import Sym
+from phobos_core.language.operators import COMPOUND
+from phobos_core.language.types import BOOL, INDEX, ScalarType
+from phobos_core.syntax import ast
+
+StatementRule: TypeAlias = Callable[[Context, Any], None]
+
+
+def block(cx: Context, node: ast.Block) -> tuple[pg.Stmt, ...]:
+    """The statements of a block, in a scope of its own."""
+    outer_scope, outer_out = cx.scope, cx.out
+    cx.scope, cx.out = Scope(outer_scope), []
+    for stmt in node.body:
+        STATEMENTS[type(stmt)](cx, stmt)
+    statements = tuple(cx.out)
+    cx.scope, cx.out = outer_scope, outer_out
+    return statements
+
+
+# Assignment.
+
+
+def assign(cx: Context, stmt: ast.Assign) -> None:
+    if isinstance(stmt.target, ast.Name):
+        _assign_name(cx, stmt, stmt.target)
+        return
+    place = place_of(cx, stmt.target)
+    if place is None:
+        infer(cx, stmt.value, PLAIN)
+        return
+    if not _writable(cx, stmt.target, place.root):
+        return
+    if is_point(place):
+        _store_point(cx, stmt, place)
+    else:
+        _store_tile(cx, stmt, place)
+
+
+def _assign_name(cx: Context, stmt: ast.Assign, target: ast.Name) -> None:
+    found, _ = cx.scope.find(target.text)
+    if not found and target.text in cx.functions:
+        cx.error("not-assignable", target.span, f"`{target.text}` is a function, and has no value to change")
+        return
+    symbol = lookup(cx, target)
+    if symbol is None:
+        infer(cx, stmt.value, PLAIN)
+        return
+    if not symbol.mutable:
+        _immutable(cx, target, symbol)
+        return
+    if symbol.kind is pg.SymbolKind.TILE:
+        _store_tile(cx, stmt, whole(symbol, target.span))
+        return
+    type_ = cast(ScalarType, symbol.type)
+    value = infer(cx, stmt.value, PLAIN)
+    if value is None:
+        return
+    if stmt.op != "=":
+        value = _combined(cx, stmt, pg.ScalarRead(target.span, type_, symbol), value)
+        if value is None:
+            return
+    value = fitted_scalar(cx, stmt.value, value, type_, f"`{target.text}`")
+    if value is not None:
+        cx.out.append(pg.AssignScalar(stmt.span, symbol, value))
+
+
+def _combined(cx: Context, stmt: ast.Assign, current: pg.Expr, value: pg.Expr) -> pg.Expr | None:
+    """`x op e` of `x op= e`."""
+    return arithmetic(cx, stmt.span, COMPOUND[stmt.op], current, value, PLAIN)
+
+
+def _immutable(cx: Context, target: ast.Name, symbol: pg.Symbol) -> None:
+    declared = (see(symbol.span, "declared here"),)
+    colons = ", ".join(":" for _ in getattr(symbol.type, "shape", getattr(symbol.type, "dims", ())))
+    match symbol.kind:
+        case pg.SymbolKind.VIEW:
+            message = f"`{target.text}` is a view, and a `let` is not bound again"
+            help_ = f"`{target.text}[{colons}] = ..` writes what it views"
+        case pg.SymbolKind.TENSOR:
+            message = f"`{target.text}` is a tensor parameter, which is not assigned as a whole"
+            help_ = f"`{target.text}[{colons}] = ..` writes its elements"
+        case pg.SymbolKind.SCALAR | pg.SymbolKind.TILE:
+            message = f"`{target.text}` is bound by `let`, and does not change"
+            help_ = f"declare it with `var {target.text}`"
+        case _:
+            message = f"`{target.text}` is a {symbol.kind.value}, and does not change"
+            help_ = "copy it into a `var` first"
+    cx.error("immutable-assignment", target.span, message, related=declared, help=help_)
+
+
+def _writable(cx: Context, target: ast.Index, symbol: pg.Symbol) -> bool:
+    """Whether the memory behind a place may be written: a tensor, or a tile that is a `var`."""
+    root = cx.roots.get(symbol, symbol)
+    if root.kind is pg.SymbolKind.TILE and not root.mutable:
+        cx.error(
+            "immutable-assignment",
+            target.span,
+            f"`{root.name}` is a read-only tile: it is bound by `let` with a value of its own",
+            related=(see(root.span, "declared here"),),
+            help=f"declare it with `var {root.name}`",
+        )
+        return False
+    return True
+
+
+def _store_point(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
+    value = infer(cx, stmt.value, PLAIN)
+    if value is None:
+        return
+    accumulate = stmt.op == "+="
+    name = f"`{place.root.name}`"
+    if isinstance(value.type, pg.TileType):
+        cx.error(
+            "not-a-scalar",
+            stmt.value.span,
+            f"one element of {name} takes a scalar, and the value is `{type_text(value.type)}`",
+            help="a slice takes a tile, as in `A[i :+ 1, j :+ 1] = t`",
+        )
+        return
+    if stmt.op != "=":
+        current = pg.Load(stmt.target.span, loaded(place.element), place)
+        combined = _combined(cx, stmt, current, value)
+        if combined is None:
+            return
+        # A float sum is rounded from the join of both; only where that is the element's type is it added in place.
+        # Integers wrap, which comes to the same in any width.
+        accumulate = accumulate and (combined.type == place.element or combined.type == current.type == INDEX)
+        value = convert(cx, value, place.element) if accumulate else combined
+    value = fitted_scalar(cx, stmt.value, value, place.element, name)
+    if value is not None:
+        _updated(cx, place.root, stmt.span)
+        cx.out.append(pg.StorePoint(stmt.span, place, value, accumulate))
+
+
+def _store_tile(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
+    if not static_shape(cx, place.shape, stmt.target.span):
+        return
+    value = infer(cx, stmt.value, Site(shape=place.shape, whole=stmt.op in ("=", "+=")))
+    if value is None:
+        return
+    name = f"`{place.root.name}`"
+    target = pg.TileType(place.element, place.shape)
+    accumulate = stmt.op == "+="
+    if stmt.op != "=":
+        current = pg.TileRead(stmt.target.span, target, place)
+        if not product_fits(cx, stmt.value, value, place.element, name):
+            return
+        element = operand_type(cx, current, value)
+        accumulate = accumulate and element == place.element
+        if accumulate:
+            value = convert(cx, value, place.element, in_tile=True)
+        else:
+            value = _combined(cx, stmt, current, value)
+            if value is None:
+                return
+    value = fitted(cx, stmt.value, value, target, name)
+    if value is not None:
+        _updated(cx, place.root, stmt.span)
+        cx.out.append(pg.StoreTile(stmt.span, place, value, accumulate))
+
+
+def _updated(cx: Context, symbol: pg.Symbol, span: ast.Span) -> None:
+    """Notes a store to a tile under an `if` or `while` that its declaration is not under."""
+    root = cx.roots.get(symbol, symbol)
+    if cx.branches > cx.declared_at.get(root, cx.branches):
+        cx.conditional_updates.setdefault(root, span)
+
+
+# Control flow.
+
+
+def _condition(cx: Context, node: ast.Expr, keyword: str) -> pg.Expr | None:
+    value = infer(cx, node, PLAIN)
+    if value is None or value.type == BOOL:
+        return value
+    found = type_text(value.type)
+    cx.error(
+        "condition-type",
+        node.span,
+        f"the condition of `{keyword}` is a scalar `bool`, and this is `{found}`",
+        help="compare it, as in `x != 0`" if element_of(value.type) != BOOL else None,
+    )
+    return None
+
+
+def if_(cx: Context, stmt: ast.If) -> None:
+    condition = _condition(cx, stmt.condition, "if")
+    cx.branches += 1
+    then = block(cx, stmt.then)
+    orelse: tuple[pg.Stmt, ...] = ()
+    if isinstance(stmt.orelse, ast.If):
+        orelse = block(cx, ast.Block(stmt.orelse.span, (stmt.orelse,)))
+    elif stmt.orelse is not None:
+        orelse = block(cx, stmt.orelse)
+    cx.branches -= 1
+    if condition is not None:
+        cx.out.append(pg.If(stmt.span, condition, then, orelse))
+
+
+def while_(cx: Context, stmt: ast.While) -> None:
+    condition = _condition(cx, stmt.condition, "while")
+    cx.branches += 1
+    body = _loop_body(cx, stmt.body)
+    cx.branches -= 1
+    if condition is not None:
+        cx.out.append(pg.While(stmt.span, condition, body))
+
+
+def for_(cx: Context, stmt: ast.For) -> None:
+    unroll = ONE if stmt.unroll is None else _unroll(cx, stmt.unroll)
+    lo = index_value(cx, stmt.lo, "a bound of `range`")
+    hi = index_value(cx, stmt.hi, "a bound of `range`")
+    step = _step(cx, stmt)
+    outer = cx.scope
+    cx.scope = Scope(outer)
+    symbol = cx.symbol(stmt.var, pg.SymbolKind.LOOP, INDEX)
+    cx.bind(stmt.var, symbol)
+    body = _loop_body(cx, stmt.body)
+    cx.scope = outer
+    if lo is not None and hi is not None and step is not None and unroll is not None:
+        cx.out.append(pg.For(stmt.span, symbol, lo, hi, step, unroll, body))
+
+
+def _loop_body(cx: Context, node: ast.Block) -> tuple[pg.Stmt, ...]:
+    cx.loops += 1
+    body = block(cx, node)
+    cx.loops -= 1
+    return body
+
+
+def _step(cx: Context, stmt: ast.For) -> pg.Expr | None:
+    if stmt.step is None:
+        return pg.Const(stmt.span, INDEX, 1)
+    step = index_value(cx, stmt.step, "the step of `range`")
+    if step is None:
+        return None
+    value = value_of(cx, step)
+    static = value is not None and is_static(cx, value)
+    if stmt.unroll is not None and not static:
+        cx.error("bad-unroll", stmt.step.span, "`for<unroll n>` needs a constant step, and this is known at run time")
+        return None
+    if value is not None and static:
+        return step if _at_least_one(cx, stmt.step.span, value, "bad-step", "a constant step is positive") else None
+    return step
+
+
+def _unroll(cx: Context, node: ast.Expr) -> Sym | None:
+    count = index_value(cx, node, "the count of `unroll`")
+    if count is None:
+        return None
+    value = value_of(cx, count)
+    if value is None or not is_static(cx, value):
+        cx.error("not-constant", node.span, "the count of `unroll` is a constant: a literal or an `@autotune` name")
+        return None
+    return value if _at_least_one(cx, node.span, value, "bad-unroll", "the count of `unroll` is at least 1") else None
+
+
+def _at_least_one(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> bool:
+    constant = value.constant
+    if constant is None:
+        constrain(cx, code, span, f"{rule}, and `{value}` is not", (value,), lambda env: value.evaluate(env) > 0)
+    elif constant < 1:
+        cx.error(code, span, f"{rule}, and this is {constant}")
+        return False
+    return True
+
+
+def jump(cx: Context, stmt: ast.Jump) -> None:
+    if stmt.kind != "return" and not cx.loops:
+        cx.error("jump-outside-loop", stmt.span, f"`{stmt.kind}` acts on the innermost loop, and there is none here")
+        return
+    cx.out.append(pg.Jump(stmt.span, stmt.kind))
+
+
+def expression(cx: Context, stmt: ast.ExprStmt) -> None:
+    """Every built-in that is supported today is a value without effects, so nothing is left to run."""
+    value = infer(cx, stmt.value, PLAIN)
+    if value is not None:
+        cx.error(
+            "no-effect",
+            stmt.span,
+            "the value of this statement goes nowhere: an expression has no side effects",
+            help="bind it with `let`, or assign it with `=`",
+            severity="warning",
+        )
+
+
+def broken(cx: Context, stmt: ast.ErrorStmt) -> None:
+    """The parser has reported it."""
+
+
+STATEMENTS: Mapping[type, StatementRule] = {
+    ast.Let: let,
+    ast.Var: var,
+    ast.Assign: assign,
+    ast.For: for_,
+    ast.While: while_,
+    ast.If: if_,
+    ast.Jump: jump,
+    ast.ExprStmt: expression,
+    ast.ErrorStmt: broken,
+}

@@ -1,0 +1,291 @@
+"""Subscripts: `A[i]`, `A[s : e]`, `A[s :+ n]`, `A[s :]`, `A[: e]`, `A[:]` on tensors, tiles and views.
+
+Out: a `Place`, whose extents are decided symbolically through immutable scalars, and the `Load` or `TileRead` of it.
+An extent that only a value at run time gives (through a `var`, a load or `ctx`) is bound to a hidden scalar first, so
+that the checked program holds names only.
+"""
+
+from __future__ import annotations
+
+from phobos_core.analysis import program as pg
+from phobos_core.analysis.constants import ONE, expressible, is_static, value_of
+from phobos_core.analysis.context import PLAIN, Context, Site, infer, see, type_text
+from phobos_core.analysis.convert import convert
+from phobos_core.analysis.shapes import constrain
+from phobos_core.analysis.symbolic import Sym
+from phobos_core.language.types import INDEX, ScalarType
+from phobos_core.syntax import ast
+
+MEMORY = (pg.SymbolKind.TENSOR, pg.SymbolKind.TILE, pg.SymbolKind.VIEW)
+
+
+def read(cx: Context, node: ast.Index, at: Site) -> pg.Expr | None:
+    """A subscripted name as a value: one element, or a tile of them."""
+    place = place_of(cx, node)
+    if place is None:
+        return None
+    if is_point(place):
+        return pg.Load(node.span, loaded(place.element), place)
+    return pg.TileRead(node.span, pg.TileType(place.element, place.shape), place)
+
+
+def loaded(element: ScalarType) -> ScalarType:
+    """The type of one element read as a scalar: integers of every width extend to index."""
+    return element if element.is_float else INDEX
+
+
+def is_point(place: pg.Place) -> bool:
+    return place.axes is not None and all(axis.point for axis in place.axes)
+
+
+def place_of(cx: Context, node: ast.Index) -> pg.Place | None:
+    """The memory that a subscripted name selects."""
+    base = _base(cx, node.base, points=all(isinstance(s, ast.PointSub) for s in node.subscripts))
+    if base is None:
+        for subscript in node.subscripts:
+            _check_alone(cx, subscript)
+        return None
+    if len(node.subscripts) != len(base.shape):
+        _wrong_rank(cx, node, base)
+        return None
+    axes = [_axis(cx, s, extent, base) for s, extent in zip(node.subscripts, base.shape, strict=True)]
+    if any(axis is None for axis in axes):
+        return None
+    found = tuple(axis for axis in axes if axis is not None)
+    if base.axes is not None:
+        found = tuple(_moved(cx, outer, inner) for outer, inner in zip(base.axes, found, strict=True))
+    return pg.Place(node.span, base.root, base.element, tuple(a.extent for a in found), found, base.flat)
+
+
+def _moved(cx: Context, outer: pg.Axis, inner: pg.Axis) -> pg.Axis:
+    """A point of a slice of memory, as a point of the memory."""
+    start = pg.Binary(inner.start.span, INDEX, "+", outer.start, inner.start)
+    return pg.Axis(start, inner.extent, inner.point, inner.unmasked)
+
+
+def whole(symbol: pg.Symbol, span: ast.Span) -> pg.Place:
+    """All of a tile, a view or a tensor."""
+    type_ = symbol.type
+    assert not isinstance(type_, ScalarType)
+    shape = type_.shape if isinstance(type_, pg.TileType) else type_.dims
+    return pg.Place(span, symbol, type_.element, shape)
+
+
+def _base(cx: Context, node: ast.Expr, *, points: bool) -> pg.Place | None:
+    """What is subscripted: a name, `flat(t)`, or another slice, which becomes a view of its own unless one element
+    is taken of it."""
+    if isinstance(node, ast.Name):
+        return _named(cx, node)
+    if isinstance(node, ast.Index):
+        place = place_of(cx, node)
+        if place is None:
+            return None
+        if is_point(place):
+            cx.error("not-indexable", node.span, "this is one element already, a scalar, which has no subscripts")
+            return None
+        return place if points else _hidden_view(cx, place)
+    value = infer(cx, node)
+    if value is None:
+        return None
+    if isinstance(value, pg.TileRead) and value.place.axes is None:
+        return value.place
+    cx.error(
+        "not-indexable",
+        node.span,
+        "a subscript selects from memory: a tensor, a tile or a slice of one, and this is a computed value",
+        help="bind it to a tile first: `var t = ..`",
+    )
+    return None
+
+
+def _named(cx: Context, node: ast.Name) -> pg.Place | None:
+    symbol = lookup(cx, node)
+    if symbol is None:
+        return None
+    if symbol.kind not in MEMORY:
+        cx.error(
+            "not-indexable",
+            node.span,
+            f"`{node.text}` is a {symbol.kind.value} of type `{type_text(symbol.type)}`, which has no elements"
+            " to select",
+            related=(see(symbol.span, "declared here"),),
+        )
+        return None
+    return whole(symbol, node.span)
+
+
+def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
+    """The symbol that a name means here; None, reported once for each name, where it means none."""
+    found, symbol = cx.scope.find(node.text)
+    if symbol is not None:
+        cx.references.append((node.span, symbol))
+        return symbol
+    if not found and node.text not in cx.unknown:
+        cx.unknown.add(node.text)
+        _unknown(cx, node)
+    return None
+
+
+def _unknown(cx: Context, node: ast.Name) -> None:
+    from phobos_core.language.builtins import BUILTIN_NAMES
+
+    if node.text == "ctx":
+        cx.error("reserved-name", node.span, "`ctx` is read only through its fields, as in `ctx.block.x`")
+    elif node.text in cx.functions:
+        cx.error("not-a-value", node.span, f"`{node.text}` is a function: call it, as in `{node.text}(..)`")
+    elif node.text in BUILTIN_NAMES:
+        cx.error("not-a-value", node.span, f"`{node.text}` is a built-in: call it, as in `{node.text}(..)`")
+    else:
+        cx.error(
+            "unknown-name",
+            node.span,
+            f"`{node.text}` is not declared here",
+            help=suggestion(node.text, cx.scope.visible()),
+        )
+
+
+def suggestion(text: str, known: object) -> str | None:
+    from difflib import get_close_matches
+
+    close = get_close_matches(text, list(known), 1)  # type: ignore[call-overload]
+    return f"did you mean `{close[0]}`?" if close else None
+
+
+def _check_alone(cx: Context, subscript: ast.Subscript) -> None:
+    """Reports mistakes inside the subscripts of something that is in error itself."""
+    match subscript:
+        case ast.PointSub(_, index):
+            infer(cx, index)
+        case ast.RangeSub(_, start, end):
+            for part in (start, end):
+                if part is not None:
+                    infer(cx, part)
+        case ast.SpanSub(_, start, length):
+            infer(cx, start)
+            infer(cx, length)
+
+
+def _wrong_rank(cx: Context, node: ast.Index, base: pg.Place) -> None:
+    count, rank = len(node.subscripts), len(base.shape)
+    subscripts = "1 subscript" if count == 1 else f"{count} subscripts"
+    cx.error(
+        "wrong-rank",
+        node.span,
+        f"`{base.root.name}` is `{type_text(base.root.type)}`, of rank {rank}, and has {subscripts} here",
+        related=(see(base.root.span, "declared here"),),
+        help="`:` selects the whole of an axis",
+    )
+
+
+def index_value(cx: Context, node: ast.Expr, what: str) -> pg.Expr | None:
+    """An integer expression as an index."""
+    value = infer(cx, node, PLAIN)
+    if value is None:
+        return None
+    if not isinstance(value.type, ScalarType):
+        cx.error("index-type", node.span, f"{what} is a scalar, and this is `{type_text(value.type)}`")
+        return None
+    if not value.type.is_integer:
+        cx.error(
+            "index-type",
+            node.span,
+            f"{what} is an integer, and this is `{value.type}`",
+            help="convert it: `i32(..)`" if value.type.is_float else None,
+        )
+        return None
+    return convert(cx, value, INDEX)
+
+
+def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> pg.Axis | None:
+    zero = pg.Const(subscript.span, INDEX, 0)
+    match subscript:
+        case ast.PointSub(span, index):
+            start = index_value(cx, index, "an index")
+            if start is None:
+                return None
+            if not isinstance(start, pg.Load):
+                _in_bounds(cx, span, start, below, base)
+            return pg.Axis(start, ONE, True, False)
+        case ast.SpanSub(span, first, length):
+            start = index_value(cx, first, "the start of a span")
+            count = index_value(cx, length, "the length of a span")
+            if start is None or count is None:
+                return None
+            return _sliced(cx, span, start, count)
+        case ast.RangeSub(_, None, None):
+            return pg.Axis(zero, below, False, True)
+        case ast.RangeSub(span, first_or_none, end):
+            start = zero if first_or_none is None else index_value(cx, first_or_none, "the start of a range")
+            if end is None:
+                return None if start is None else _to_the_end(cx, span, start, below)
+            stop = index_value(cx, end, "the end of a range")
+            if start is None or stop is None:
+                return None
+            if first_or_none is None:
+                return _sliced(cx, span, start, stop)
+            return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start))
+
+
+def _to_the_end(cx: Context, span: ast.Span, start: pg.Expr, below: Sym) -> pg.Axis | None:
+    size = pg.SymConst(span, INDEX, below)
+    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", size, start), unmasked=True)
+
+
+def _sliced(cx: Context, span: ast.Span, start: pg.Expr, length: pg.Expr, *, unmasked: bool = False) -> pg.Axis | None:
+    extent = _extent(cx, span, length)
+    return None if extent is None else pg.Axis(start, extent, False, unmasked)
+
+
+def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym | None:
+    """The extent of a slice; one that no name can express is computed into a hidden scalar."""
+    value = value_of(cx, length)
+    if value is None or not expressible(value):
+        name = ast.Name(span, "extent")
+        symbol = cx.symbol(name, pg.SymbolKind.SCALAR, INDEX, hidden=True)
+        cx.out.append(pg.BindScalar(span, symbol, length))
+        return Sym((((symbol.key,), 1),))
+    return value if positive(cx, span, value, "empty-slice", "a slice selects at least one element") else None
+
+
+def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> bool:
+    """Whether an extent is at least 1; one that a configuration decides is checked for each."""
+    constant = value.constant
+    if constant is not None:
+        if constant < 1:
+            cx.error(code, span, f"{rule}, and this extent is {constant}")
+            return False
+    elif not _product_of_names(value) and is_static(cx, value):
+        message = f"{rule}, and this extent, `{value}`, is not positive"
+        constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
+    return True
+
+
+def _product_of_names(value: Sym) -> bool:
+    """Surely positive where it is static: every choice of an `@autotune` name is."""
+    monomial, coefficient = value.terms[0]
+    return len(value.terms) == 1 and coefficient > 0 and all(isinstance(atom, str) for atom in monomial)
+
+
+def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg.Place) -> None:
+    """A constant point outside a constant extent: points are not masked."""
+    extent = below.constant
+    if extent is None or not isinstance(start, (pg.Const, pg.SymConst, pg.Unary, pg.Binary, pg.ScalarRead)):
+        return
+    value = value_of(cx, start)
+    index = value.constant if value is not None else None
+    if index is not None and not 0 <= index < extent:
+        cx.error(
+            "out-of-bounds",
+            span,
+            f"index {index} is outside the axis, whose extent is {extent}: a single element is never masked",
+            related=(see(base.root.span, f"`{base.root.name}` is `{type_text(base.root.type)}`"),),
+        )
+
+
+def _hidden_view(cx: Context, place: pg.Place) -> pg.Place:
+    """A slice of a slice: the inner one is bound to a view, whose end masks the outer one."""
+    name = ast.Name(place.span, "view")
+    symbol = cx.symbol(name, pg.SymbolKind.VIEW, pg.TileType(place.element, place.shape), hidden=True)
+    cx.roots[symbol] = cx.roots.get(place.root, place.root)
+    cx.out.append(pg.BindView(place.span, symbol, place))
+    return whole(symbol, place.span)

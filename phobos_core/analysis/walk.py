@@ -1,0 +1,32 @@
+"""Every node of a checked program, for questions that look at all of it.
+
+In: statements or expressions. Out: their nodes, each before those inside it, in the order of the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from typing import TypeAlias, get_args
+
+from phobos_core.analysis import program as p
+
+Node: TypeAlias = p.Stmt | p.Expr | p.Place | p.Axis
+
+_NODES = (*get_args(p.Stmt), *get_args(p.Expr), p.Place, p.Axis)
+
+
+def walk(roots: Sequence[Node]) -> Iterator[Node]:
+    pending = list(roots)[::-1]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += list(_children(node))[::-1]
+
+
+def _children(node: Node) -> Iterator[Node]:
+    for field in fields(node):
+        value = getattr(node, field.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, _NODES):
+                yield item

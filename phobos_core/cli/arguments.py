@@ -1,0 +1,124 @@
+"""The command line as argparse has it. Values that can be judged without a source are judged here.
+
+Out: a namespace whose `command` names the command. argparse ends a wrong command line with status 2 itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from phobos_core import __version__
+
+CHECK_FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
+BUILD_FORMATS = (*CHECK_FORMATS, "html")
+EMITTED = ("ptx", "cubin", "sass", "llvm", "ir")
+DEVICES = ("reference", "emulator", "cuda")
+
+COMMANDS = {
+    "check": "diagnostics only; a folder means every .ph file below it",
+    "build": "compile to PTX (and cubin, SASS) with a resource report",
+    "run": "run one kernel on the CPU or a GPU, from and to .npy files",
+    "tune": "search the @autotune space",
+    "fmt": "format sources",
+    "explain": "what a diagnostic code means",
+    "lsp": "the language server",
+    "doctor": "what was found: Python, LLVM, ptxas, driver, GPU, editors",
+}
+
+NOT_YET = ("tune", "fmt", "lsp")
+
+
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser, commands = _parsers()
+    # What follows an option of `run` and of the commands to come is left over: argparse gives a variable number of
+    # positional arguments only what stands before it.
+    namespace, rest = parser.parse_known_args(arguments)
+    if namespace.command in NOT_YET:
+        return namespace
+    if namespace.command == "run" and not any(text.startswith("-") for text in rest):
+        namespace.arguments += rest
+    elif rest:
+        commands[namespace.command].error(f"unrecognized arguments: {' '.join(rest)}")
+    return namespace
+
+
+def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+    parser = argparse.ArgumentParser(prog="phobos", description="Checks, compiles and runs Phobos GPU kernels.")
+    parser.add_argument("--version", action="version", version=f"phobos {__version__}")
+    group = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    commands = {name: group.add_parser(name, help=text, description=text) for name, text in COMMANDS.items()}
+    for name in ("check", "build"):
+        commands[name].add_argument("paths", nargs="+", metavar="PATH")
+        _shared(commands[name], BUILD_FORMATS if name == "build" else CHECK_FORMATS)
+    _run(commands["run"])
+    commands["explain"].add_argument("code", metavar="CODE", nargs="?", help="without one, all codes are listed")
+    return parser, commands
+
+
+def _shared(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
+    _compilation(parser)
+    parser.add_argument("--format", choices=formats, default="text")
+    parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="processes to compile with; 0: one a core")
+    parser.add_argument("-o", dest="output", default="build", metavar="DIR", help="where outputs go (build)")
+    parser.add_argument("--emit", type=_emitted, default=("ptx",), metavar="KIND,...", help=", ".join(EMITTED))
+    parser.add_argument(
+        "--deny",
+        type=_words,
+        action="extend",
+        default=[],
+        metavar="CODE,...",
+        help="make a diagnostic code, or all `warnings`, an error",
+    )
+    parser.add_argument("--exit-zero", action="store_true", help="exit with 0 whatever the kernels have wrong")
+
+
+def _compilation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--target", action="append", metavar="sm_NN", help="default: sm_80")
+    parser.add_argument(
+        "-D",
+        dest="bindings",
+        action="append",
+        default=[],
+        metavar="NAME=INT",
+        help="bind a dynamic dimension or override an @autotune name",
+    )
+    parser.add_argument("--config", default="first", metavar="all|first|NAME=V,...")
+    parser.add_argument("--index-bits", type=int, choices=(32, 64), default=64)
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    _compilation(parser)
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("arguments", nargs="*", metavar="NAME=FILE.npy|VALUE")
+    parser.add_argument("--kernel", metavar="NAME", help="which kernel of the file; not needed where it has one")
+    parser.add_argument("--grid", type=_grid, required=True, metavar="X,Y,Z")
+    parser.add_argument("--device", choices=DEVICES, default="emulator")
+    parser.add_argument("--save", action="append", default=[], metavar="NAME=OUT.npy")
+
+
+def _jobs(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"`{text}` is no number of processes")
+    return int(text)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _emitted(text: str) -> tuple[str, ...]:
+    kinds = tuple(_words(text))
+    for kind in kinds:
+        if kind not in EMITTED:
+            raise argparse.ArgumentTypeError(f"`{kind}` cannot be emitted; the kinds are {', '.join(EMITTED)}")
+    return kinds
+
+
+def _grid(text: str) -> tuple[int, int, int]:
+    """One to three extents; those left out are 1."""
+    words = [word.strip() for word in text.split(",")]
+    if not 1 <= len(words) <= 3 or not all(word.isascii() and word.isdecimal() and int(word) > 0 for word in words):
+        raise argparse.ArgumentTypeError(f"`{text}` is no grid: write one to three positive numbers, such as 8,8")
+    x, y, z = (*map(int, words), 1, 1)[:3]
+    return x, y, z

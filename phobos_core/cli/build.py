@@ -1,0 +1,151 @@
+"""`phobos build`: every kernel of the sources compiled, its outputs written, its report printed."""
+
+from __future__ import annotations
+
+import os
+import signal
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+from phobos_core import __version__
+from phobos_core.cli import files
+from phobos_core.cli import findings as found
+from phobos_core.cli.compilation import CheckedSources, Compilation, check_sources
+from phobos_core.cli.status import CommandError, Status
+from phobos_core.cli.terminal import Output
+from phobos_core.report import text
+from phobos_core.report.as_json import build_json
+from phobos_core.report.diagnostics import summary
+from phobos_core.report.model import Assembler, KernelReport, Toolchain
+from phobos_core.report.source import Finding, in_order
+from phobos_core.runtime.build import Built, build
+from phobos_core.runtime.compiler import Artifact, Compiled, Request, compile_kernel, llvm_version
+from phobos_core.runtime.configurations import configurations
+from phobos_core.toolchain import ptxas, sass
+
+# What only an assembler can make, and the diagnostic that only it can give.
+ASSEMBLED: frozenset[Artifact] = frozenset({"cubin", "sass"})
+LIMITS = frozenset({"spills"})
+
+SUFFIXES: Mapping[Artifact, str] = {"ptx": ".ptx", "cubin": ".cubin", "sass": ".sass", "llvm": ".ll", "ir": ".ir"}
+
+
+def run(arguments: Namespace, output: Output, messages: Output) -> Status:
+    found.require_supported(arguments.format)
+    found.check_denied(arguments.deny)
+    asked = Compilation.of(arguments)
+    tools = {options.target: ptxas.for_target(options.target) for options in asked.options}
+    _require_tools(arguments, tools)
+    sources = files.find_sources(arguments.paths)
+    checked = check_sources(sources, asked, messages)
+    if checked.failed:
+        built = Built((), ())
+    else:
+        requests = list(_requests(checked, arguments.emit, tools))
+        built = build(requests, compile_kernel, lambda one, all: _mapped(one, all, arguments.jobs))
+    stems = {file.source.name: file.stem for file in sources.files}
+    reports = _write(built.results, Path(arguments.output), stems, named=arguments.config != "first")
+    findings = found.denied(in_order([*checked.findings, *built.findings]), arguments.deny)
+    if arguments.format == "json":
+        found.show_json(build_json(_toolchain(tools), reports, findings), output)
+    else:
+        _show(reports, findings, arguments.format, output)
+        for target in (target for target, tool in tools.items() if tool is None and reports):
+            messages.line(f"{messages.style('note', 'note')}: {ptxas.why_none(target)}")
+    return found.status_of(findings, arguments.exit_zero)
+
+
+def _require_tools(arguments: Namespace, tools: Mapping[str, ptxas.Ptxas | None]) -> None:
+    """No ptxas is no error, unless what was asked for cannot be had without one."""
+    wanted = [f"--emit {kind}" for kind in arguments.emit if kind in ASSEMBLED]
+    wanted += [f"--deny {code}" for code in arguments.deny if code in LIMITS]
+    for target, tool in tools.items():
+        if tool is None and wanted:
+            raise CommandError(f"{wanted[0]} needs ptxas: {ptxas.why_none(target)}")
+    if "sass" in arguments.emit and sass.nvdisasm() is None:
+        raise CommandError(f"--emit sass needs nvdisasm; `pip install {sass.PACKAGE}` brings it")
+
+
+def _requests(
+    checked: CheckedSources, emit: tuple[Artifact, ...], tools: Mapping[str, ptxas.Ptxas | None]
+) -> Iterator[Request]:
+    for options, file in checked.files:
+        for placed in file.kernels:
+            for config in configurations(placed.kernel, options):
+                yield Request(
+                    file.source,
+                    placed,
+                    options.target,
+                    config,
+                    options.index_bits,
+                    emit,
+                    tools[options.target],
+                )
+
+
+def _mapped(compile_one: Callable[[Request], Compiled], requests: Iterable[Request], jobs: int) -> Iterable[Compiled]:
+    """In processes where there is more than one job and more than one thing to do."""
+    work = list(requests)
+    workers = min(jobs or os.cpu_count() or 1, len(work))
+    if workers <= 1:
+        return [compile_one(request) for request in work]
+    executor: Executor = ProcessPoolExecutor(workers, initializer=_ignore_interrupt)
+    try:
+        return list(executor.map(compile_one, work))
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+def _ignore_interrupt() -> None:
+    """Ctrl-C reaches every process of the group: only the first answers it, and stops the others."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _write(results: Sequence[Compiled], folder: Path, stems: Mapping[str, Path], *, named: bool) -> list[KernelReport]:
+    """Writes every output; the reports, with the paths. `named` puts the configuration into the file names."""
+    taken: dict[str, str] = {}
+    reports = []
+    for result in results:
+        artifacts: dict[str, str] = {}
+        for kind, data in result.artifacts.items():
+            path = folder / stems[result.request.source.name] / f"{_name(result.request, named)}{SUFFIXES[kind]}"
+            other = taken.setdefault(os.path.normcase(path), result.request.source.name)
+            if other != result.request.source.name:
+                raise CommandError(f"{other} and {result.request.source.name} would both be written to {path}")
+            files.write(path, data)
+            artifacts[kind] = str(path)
+        if result.report is not None:
+            reports.append(replace(result.report, artifacts=artifacts))
+    return reports
+
+
+def _name(request: Request, named: bool) -> str:
+    """`matmul.sm_80` or `matmul.sm_80.TILE_M-64.TILE_N-64`: no character that a shell or make would read."""
+    parts = [request.placed.kernel.name, request.target]
+    if named:
+        parts += [f"{name}-{value}" for name, value in request.config.items()]
+    parts += [f"{name}-{value}" for name, value in request.placed.bound.items()]
+    return ".".join(parts)
+
+
+def _toolchain(tools: Mapping[str, ptxas.Ptxas | None]) -> Toolchain:
+    used = dict.fromkeys(tool for tool in tools.values() if tool is not None)
+    return Toolchain(
+        __version__, llvm_version(), tuple(Assembler(str(tool.path), tool.version, ptxas.FLAGS) for tool in used)
+    )
+
+
+def _show(reports: Sequence[KernelReport], findings: Sequence[Finding], format: str, output: Output) -> None:
+    for report in reports:
+        if format == "concise":
+            output.line(text.concise(report))
+        elif report.status == "ok" or report.artifacts:
+            # The finding of a kernel that could not be built says all that there is.
+            output.line(text.full(report, output.style))
+            output.line()
+    found.show(findings, format, output)
+    if format == "text" and (counted := summary(findings)):
+        output.line(counted)

@@ -1,0 +1,116 @@
+"""Sources found and read, outputs written whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from phobos_core.cli.status import CommandError
+from phobos_core.report.source import Source
+
+SUFFIX = ".ph"
+MAX_SOURCE_BYTES = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """`stem` is the file's path without suffix below the argument that led to it: where its outputs go."""
+
+    source: Source
+    stem: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """`empty_folders` are those among the arguments that hold no source."""
+
+    files: tuple[SourceFile, ...]
+    empty_folders: tuple[str, ...]
+
+
+def find_sources(paths: Sequence[str]) -> Found:
+    """A folder stands for every `.ph` file below it; a file named twice is taken once."""
+    files: dict[Path, SourceFile] = {}
+    empty: list[str] = []
+    for text in paths:
+        argument = Path(text)
+        if argument.is_dir():
+            below = sorted(path for path in argument.rglob(f"*{SUFFIX}") if path.is_file())
+            if not below:
+                empty.append(text)
+            for path in below:
+                stem = path.relative_to(argument).with_suffix("")
+                files.setdefault(path.resolve(), SourceFile(read_source(path), stem))
+        else:
+            stem = Path(argument.name).with_suffix("")
+            files.setdefault(argument.resolve(), SourceFile(read_source(argument), stem))
+    return Found(tuple(files.values()), tuple(empty))
+
+
+def single(path: str) -> Found:
+    """The one file that `run` takes."""
+    if Path(path).is_dir():
+        raise CommandError(f"{path} is a folder; name one {SUFFIX} file")
+    return find_sources([path])
+
+
+def read_source(path: Path) -> Source:
+    try:
+        with path.open("rb") as file:
+            text = file.read(MAX_SOURCE_BYTES + 1)
+    except OSError as error:
+        raise CommandError(f"cannot read {path}: {reason(error)}") from error
+    if len(text) > MAX_SOURCE_BYTES:
+        raise CommandError(f"{path} is larger than {MAX_SOURCE_BYTES >> 20} MiB, the most that a source may have")
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = text.count(b"\n", 0, error.start) + 1
+        raise CommandError(f"{path} is not UTF-8 text: byte 0x{text[error.start]:02x} on line {line}") from error
+    if b"\0" in text:
+        line = text.count(b"\n", 0, text.index(b"\0")) + 1
+        raise CommandError(f"{path} is not text: a zero byte on line {line}")
+    return Source(str(path), text)
+
+
+def write(path: Path, data: bytes) -> None:
+    """A reader sees the old file or the whole new one: the bytes go to a temporary file that is then renamed."""
+    with whole_file(path) as temporary:
+        temporary.write_bytes(data)
+
+
+@contextlib.contextmanager
+def whole_file(path: Path) -> Iterator[Path]:
+    """A temporary file beside `path`, which takes its place when the block ends without an exception."""
+    temporary: Path | None = None
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:32]}.", suffix=path.suffix, dir=path.parent)
+        os.close(descriptor)
+        temporary = Path(name)
+        yield temporary
+        temporary.chmod(0o666 & ~_umask())
+        temporary.replace(path)
+        temporary = None
+    except OSError as error:
+        raise CommandError(f"cannot write {path}: {reason(error)}") from error
+    finally:
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                temporary.unlink()
+
+
+def _umask() -> int:
+    # The mask can only be read by setting it.
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def reason(error: OSError) -> str:
+    """The system's words, as "No space left on device"."""
+    return error.strerror or str(error)

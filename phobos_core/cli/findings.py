@@ -1,0 +1,64 @@
+"""Findings of any command: what `--deny` makes of them, how each `--format` prints them, and the status they give."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from phobos_core.cli.status import CommandError, Status
+from phobos_core.cli.terminal import Output
+from phobos_core.language.codes import CODES
+from phobos_core.report import diagnostics as rendering
+from phobos_core.report.source import Finding
+
+NOT_YET = ("sarif", "github", "junit", "html")
+WARNINGS = "warnings"
+
+
+def require_supported(format: str) -> None:
+    if format in NOT_YET:
+        raise CommandError(f"--format {format} is not supported yet; text, concise and json are")
+
+
+def check_denied(words: Sequence[str]) -> None:
+    """`--deny` takes diagnostic codes, and `warnings`."""
+    known = [*CODES, WARNINGS]
+    for word in words:
+        if word not in known:
+            near = difflib.get_close_matches(word, known, n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise CommandError(f"--deny {word}: no diagnostic has this code{hint}")
+
+
+def denied(findings: Sequence[Finding], words: Sequence[str]) -> list[Finding]:
+    """The findings, with those that `--deny` names as errors."""
+
+    def judged(finding: Finding) -> Finding:
+        found = finding.diagnostic
+        if found.code in words or (found.severity == "warning" and WARNINGS in words):
+            return replace(finding, diagnostic=replace(found, severity="error"))
+        return finding
+
+    return [judged(finding) for finding in findings]
+
+
+def status_of(findings: Sequence[Finding], exit_zero: bool) -> Status:
+    failed = any(finding.diagnostic.severity == "error" for finding in findings)
+    return Status.FOUND if failed and not exit_zero else Status.OK
+
+
+def show(findings: Sequence[Finding], format: str, output: Output) -> None:
+    """The text formats; JSON is one object of a whole command."""
+    for finding in findings:
+        if format == "concise":
+            output.line(rendering.concise(finding, output.style))
+        else:
+            output.line(rendering.full(finding, output.style))
+            output.line()
+
+
+def show_json(value: dict[str, Any], output: Output) -> None:
+    output.line(json.dumps(value, ensure_ascii=False, indent=2))

@@ -1,0 +1,67 @@
+"""`phobos`: the command line in, an exit status out. Whatever goes wrong ends here as a message, never a traceback."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from importlib import import_module
+
+from phobos_core import __version__
+from phobos_core.cli.arguments import NOT_YET, parse
+from phobos_core.cli.status import CommandError, Status
+from phobos_core.cli.terminal import Output, standard_error, standard_output
+from phobos_core.runtime.options import UsageError
+
+# The last frames of a bug's traceback that the report shows.
+FRAMES = 3
+
+
+def entry() -> None:
+    """The console script."""
+    sys.exit(main())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    output, messages = standard_output(), standard_error()
+    try:
+        status = _command(arguments, output, messages)
+        output.flush()
+        return status
+    except (CommandError, UsageError) as error:
+        return _fail(messages, str(error))
+    except KeyboardInterrupt:
+        messages.line("interrupted")
+        return Status.INTERRUPTED
+    except OSError as error:
+        # A full disk or a closed stream, wherever it was met; every other file error is reported with its file.
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG):
+            return _fail(messages, f"cannot write: {error.strerror}{f' ({error.filename})' if error.filename else ''}")
+        return _bug(messages, error)
+    except Exception as error:
+        return _bug(messages, error)
+
+
+def _command(arguments: Sequence[str] | None, output: Output, messages: Output) -> int:
+    namespace = parse(arguments)
+    if namespace.command in NOT_YET:
+        raise CommandError(f"`phobos {namespace.command}` is not supported yet")
+    run: Callable[..., int] = import_module(f"phobos_core.cli.{namespace.command}").run
+    return run(namespace, output, messages)
+
+
+def _fail(messages: Output, text: str) -> Status:
+    messages.line(f"{messages.style('error', 'error')}: {text}")
+    return Status.USAGE
+
+
+def _bug(messages: Output, error: BaseException) -> Status:
+    """A short report: what, where, which version, and what to send."""
+    messages.line(f"{messages.style('error', 'bug in phobos')} {__version__}: {type(error).__name__}: {error}")
+    for frame in traceback.extract_tb(error.__traceback__)[-FRAMES:]:
+        file = os.path.relpath(frame.filename, os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
+        messages.line(f"  at {file}:{frame.lineno} in {frame.name}")
+    messages.line("This is not your mistake. Please report it with the source, the command and the lines above.")
+    return Status.BUG

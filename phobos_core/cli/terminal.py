@@ -1,0 +1,65 @@
+"""Standard output as the commands see it: colours only on a terminal, and quiet when the reader has gone."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TextIO
+
+from phobos_core.report.style import PLAIN, Style
+
+COLOURS = Style(
+    error="\x1b[1;31m",
+    warning="\x1b[1;33m",
+    note="\x1b[1;36m",
+    strong="\x1b[1m",
+    faint="\x1b[34m",
+    end="\x1b[0m",
+)
+
+
+def style_for(stream: TextIO) -> Style:
+    """NO_COLOR, set and not empty, turns colours off (no-color.org)."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb" or not stream.isatty():
+        return PLAIN
+    return COLOURS
+
+
+class Output:
+    """Writes to a stream. Once its reader has gone (`phobos build | head`) the rest is dropped, with no error."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.style = style_for(stream)
+
+    def line(self, text: str = "") -> None:
+        self._write(text + "\n")
+
+    def flush(self) -> None:
+        self._write("")
+
+    def _write(self, text: str) -> None:
+        try:
+            self._stream.write(text)
+            if not text:
+                self._stream.flush()
+        except BrokenPipeError:
+            # Python flushes the stream once more at exit: let that go nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+
+
+def make_tolerant(stream: TextIO) -> None:
+    """A terminal or pipe of another encoding than UTF-8 gets escapes for what it cannot show, not an exception."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
+
+
+def standard_output() -> Output:
+    make_tolerant(sys.stdout)
+    return Output(sys.stdout)
+
+
+def standard_error() -> Output:
+    make_tolerant(sys.stderr)
+    return Output(sys.stderr)

@@ -1,0 +1,123 @@
+"""What every part of codegen knows about the kernel it is writing: the writer, the target, and the values so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from phobos_core.codegen import types
+from phobos_core.codegen.errors import CodegenError
+from phobos_core.codegen.writer import Writer
+from phobos_core.ir.divisors import Vectors
+from phobos_core.ir.integers import Integers
+from phobos_core.ir.module import Kernel, Value
+from phobos_core.ir.rewrite import Index
+from phobos_core.language.targets import TARGETS, Feature, least_target
+from phobos_core.language.types import ScalarType
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A buffer. `base` points at its first element; strides count elements, an operand of index type where dynamic."""
+
+    element: ScalarType
+    space: int
+    base: str
+    strides: tuple[int | str, ...]
+    stage_bytes: int
+    read_only: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A view: `origin` points at its element 0, and per axis `bounds` has the first and last + 1 valid index as i32
+    operands, or None where every index is valid."""
+
+    memory: Memory
+    origin: str
+    shape: tuple[int, ...]
+    bounds: tuple[tuple[str, str] | None, ...]
+
+
+@dataclass(slots=True)
+class Context:
+    """`scalars` and `registers` hold the operands of scalars and of tiles with a layout, one per run of the thread.
+    `ir` knows the ops of virtual tile values, which are evaluated where they are consumed."""
+
+    kernel: Kernel
+    writer: Writer
+    facts: Integers
+    ir: Index
+    vectors: Vectors
+    scalars: dict[Value, str] = field(default_factory=dict)
+    registers: dict[Value, list[str]] = field(default_factory=dict)
+    memories: dict[Value, Memory] = field(default_factory=dict)
+    windows: dict[Value, Window] = field(default_factory=dict)
+    helpers: set[str] = field(default_factory=set)
+    thread: str = "0"
+    shared: str = ""
+    line: int = 0
+
+    @property
+    def index(self) -> str:
+        """The LLVM type of index values."""
+        return f"i{self.kernel.index_bits}"
+
+    def type(self, element: ScalarType, width: int = 1) -> str:
+        return types.vector_type(types.scalar_type(element, self.kernel.index_bits), width)
+
+    def suffix(self, element: ScalarType, width: int = 1) -> str:
+        return types.suffix(element, self.kernel.index_bits, width)
+
+    def bits(self, element: ScalarType) -> int:
+        return types.bits_of(element, self.kernel.index_bits)
+
+    def constant(self, value: int | float | bool, element: ScalarType, width: int = 1) -> str:
+        text = types.constant(value, element, self.kernel.index_bits)
+        return text if width == 1 else f"splat ({self.type(element)} {text})"
+
+    def splat(self, operand: str, element: ScalarType, width: int) -> str:
+        """The vector of `width` copies of a scalar."""
+        return self.splat_typed(operand, self.type(element), width)
+
+    def splat_typed(self, operand: str, type: str, width: int) -> str:
+        constant = types.splat(operand, type, width)
+        if constant is not None:
+            return constant
+        vector = f"<{width} x {type}>"
+        first = self.writer.pure(f"insertelement {vector} poison, {type} {operand}, i32 0")
+        return self.writer.pure(f"shufflevector {vector} {first}, {vector} poison, <{width} x i32> zeroinitializer")
+
+    def lanes(self, vector: str, type: str, width: int) -> list[str]:
+        """The elements of a vector."""
+        if width == 1:
+            return [vector]
+        return [self.writer.pure(f"extractelement <{width} x {type}> {vector}, i32 {i}") for i in range(width)]
+
+    def gathered(self, elements: list[str], type: str) -> str:
+        """The vector of these elements."""
+        if len(elements) == 1:
+            return elements[0]
+        if all(e == elements[0] for e in elements):
+            return self.splat_typed(elements[0], type, len(elements))
+        vector, built = f"<{len(elements)} x {type}>", "poison"
+        for i, element in enumerate(elements):
+            built = self.writer.pure(f"insertelement {vector} {built}, {type} {element}, i32 {i}")
+        return built
+
+    def pieces(self, vector: str, element: ScalarType, width: int, piece: int) -> list[str]:
+        """A vector cut into pieces."""
+        if width == piece:
+            return [vector]
+        elements = self.lanes(vector, self.type(element), width)
+        return [self.gathered(elements[i : i + piece], self.type(element)) for i in range(0, width, piece)]
+
+    def require(self, feature: Feature, operation: str) -> None:
+        """An error at the current line if the target lacks what the operation needs."""
+        target = TARGETS[self.kernel.target]
+        if not target.has(feature):
+            least = least_target(feature).name
+            raise CodegenError(
+                "target-lacks-operation",
+                self.line,
+                f"`{operation}` needs {least} or newer, and the target is {target.name}",
+            )

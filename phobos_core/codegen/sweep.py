@@ -1,0 +1,104 @@
+"""A store swept by all threads: thread t takes the runs number t, t + threads, ... of the row-major elements.
+
+The runs of a thread are written one after the other (unrolled) while that is little code, else as a loop over groups
+of them. All runs of a group are evaluated before the first is stored, so that their loads are under way together.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from phobos_core.codegen import access, index, memory
+from phobos_core.codegen.context import Context, Window
+from phobos_core.codegen.evaluate import Evaluation, Place
+from phobos_core.codegen.index import Coord
+from phobos_core.codegen.tree import cost
+from phobos_core.codegen.writer import ROLLED
+from phobos_core.ir.module import Op, Value
+from phobos_core.ir.tree import held
+from phobos_core.ir.types import TileType
+
+# Unrolled at most this many instructions in a row; a group of a loop has about as many.
+_BUDGET = 160
+# A loop of few turns costs more than it saves.
+_TURNS = 3
+
+
+def sweep(cg: Context, op: Op, vector: int) -> None:
+    view, value, _ = op.operands
+    target = cg.windows[view]
+    runs = prod(target.shape) // vector
+    threads = cg.kernel.threads
+    full, tail = divmod(runs, threads)
+    group = max(1, _BUDGET // cost(cg, value, vector))
+    if held(cg.ir, value) or full <= group * _TURNS:
+        for start in range(0, full, group):
+            _group(cg, target, value, vector, [index.fixed(i) for i in range(start, min(start + group, full))])
+    else:
+        turns = full // group
+        loop = cg.writer.open_loop(["i32"], ["0"])
+        first = Coord(loop.names[0], 0, turns * group, group)
+        _group(cg, target, value, vector, [first.plus(i) for i in range(group)])
+        following = cg.writer.value(f"add i32 {loop.names[0]}, {group}")
+        again = cg.writer.value(f"icmp ult i32 {following}, {turns * group}")
+        cg.writer.close_loop(loop, again, [following], ROLLED)
+        if full % group:
+            _group(cg, target, value, vector, [index.fixed(i) for i in range(turns * group, full)])
+    if tail:
+        with cg.writer.guarded(index.less(cg, cg.thread, tail)):
+            _group(cg, target, value, vector, [index.fixed(full)])
+
+
+def _group(cg: Context, target: Window, value: Value, vector: int, turns: list[Coord]) -> None:
+    places = [run_place(cg, target.shape, vector, turn) for turn in turns]
+    evaluation = Evaluation(cg)
+    results = []
+    for turn, place in zip(turns, places, strict=True):
+        evaluation.run = turn.offset
+        results.append(evaluation.at(value, place, vector))
+    for place, result in zip(places, results, strict=True):
+        store_run(cg, target, place, result, vector)
+
+
+def store_run(cg: Context, target: Window, place: Place, operand: str, width: int, condition: str = "true") -> None:
+    condition = index.both(cg, condition, memory.valid(cg, target, place))
+    access.store(cg, target.memory, memory.address(cg, target, place), operand, width, condition)
+
+
+def run_place(cg: Context, shape: tuple[int, ...], vector: int, turn: Coord) -> Place:
+    """Where run number thread + turn * threads of a tile begins."""
+    threads = cg.kernel.threads
+    if not shape:
+        return ()
+    row_runs = shape[-1] // vector
+    thread = index.thread(cg)
+    if row_runs % threads == 0:
+        # A whole number of turns a row: each turn stays in one row.
+        row, part = index.divided(cg, turn, row_runs // threads)
+        column = index.total(cg, index.scaled(cg, part, threads), thread)
+    else:
+        whole, column = index.divided(cg, thread, row_runs)
+        if threads % row_runs == 0:
+            row = index.total(cg, whole, index.scaled(cg, turn, threads // row_runs))
+        else:
+            number = index.total(cg, thread, index.scaled(cg, turn, threads))
+            row, column = index.divided(cg, number, row_runs)
+    return (*index.unflattened(cg, row, shape[:-1]), index.scaled(cg, column, vector))
+
+
+def hold(cg: Context, op: Op) -> None:
+    """A `load` whose result has a layout: each thread's runs, read into registers here."""
+    (result,) = op.results
+    assert isinstance(result.type, TileType)
+    layout = result.type.layout
+    assert layout is not None
+    window = cg.windows[op.operands[0]]
+    runs = prod(window.shape) // layout.vector
+    held = []
+    for start in range(0, runs, layout.threads):
+        place = run_place(cg, window.shape, layout.vector, index.fixed(start // layout.threads))
+        condition = "true" if start + layout.threads <= runs else index.less(cg, cg.thread, runs - start)
+        condition = index.both(cg, condition, memory.valid(cg, window, place))
+        pointer = memory.address(cg, window, place)
+        held.append(access.load(cg, window.memory, pointer, layout.vector, condition))
+    cg.registers[result] = held

@@ -1,0 +1,196 @@
+"""Writes the body of one LLVM function: numbered SSA values, blocks, loops, and the source line of each instruction.
+
+Nothing here knows the tile IR. `value` appends an instruction and names its result; `pure` also remembers it, so that
+asking again for the same one gives the same name wherever the first still dominates (address arithmetic repeats a
+lot, and text that is not written need not be parsed).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+# The metadata node of the function; nodes that this writer makes are numbered from the next.
+SUBPROGRAM = 9
+# The hint for a loop that LLVM should leave as it is written.
+ROLLED = '!"llvm.loop.unroll.disable"'
+
+
+@dataclass(slots=True)
+class Loop:
+    """A loop being written: `head` is its block, `slots` the lines where its phis go once their values are known."""
+
+    entry: str
+    head: str
+    exit: str
+    slots: list[int]
+    names: list[str]
+    types: list[str]
+    initial: list[str]
+
+
+class Writer:
+    """`lines` is the body so far, come to source line `line` and to the block `label`; `declarations` and `nodes`
+    (metadata) are what the module must have for it."""
+
+    __slots__ = (
+        "_blocks",
+        "_known",
+        "_locations",
+        "_next",
+        "_scopes",
+        "_suffix",
+        "declarations",
+        "label",
+        "line",
+        "lines",
+        "nodes",
+    )
+
+    def __init__(self) -> None:
+        self.lines: list[str] = ["entry:"]
+        self.label = "entry"
+        self.declarations: dict[str, str] = {}
+        self.nodes: list[str] = []
+        self.line = 0
+        self._locations: dict[int, int] = {}
+        self._next = 0
+        self._blocks = 0
+        self._suffix = ""
+        self._known: dict[str, str] = {}
+        self._scopes: list[list[str]] = [[]]
+
+    # Instructions
+
+    def at_line(self, line: int) -> None:
+        """Instructions from here on serve this source line."""
+        if line and line != self.line:
+            self.line = line
+            node = self._locations.get(line)
+            if node is None:
+                node = self.metadata(f"!DILocation(line: {line}, scope: !{SUBPROGRAM})")
+                self._locations[line] = node
+            self._suffix = f", !dbg !{node}"
+
+    def metadata(self, text: str) -> int:
+        """The number of a new metadata node."""
+        self.nodes.append(text)
+        return SUBPROGRAM + len(self.nodes)
+
+    def value(self, text: str) -> str:
+        name = f"%{self._next}"
+        self._next += 1
+        self.lines.append(f"  {name} = {text}{self._suffix}")
+        return name
+
+    def effect(self, text: str) -> None:
+        self.lines.append(f"  {text}{self._suffix}")
+
+    def pure(self, text: str) -> str:
+        """An instruction without effects that gives the same result wherever it stands."""
+        name = self._known.get(text)
+        if name is None:
+            name = self.value(text)
+            self._known[text] = name
+            self._scopes[-1].append(text)
+        return name
+
+    def call(self, type: str, name: str, *arguments: tuple[str, str]) -> str:
+        """A call of a function without effects; each argument is (type, operand)."""
+        return self.pure(self.call_text(type, name, *arguments))
+
+    def call_text(self, type: str, name: str, *arguments: tuple[str, str]) -> str:
+        """The call as text, its function declared."""
+        if name not in self.declarations:
+            self.declarations[name] = f"declare {type} @{name}({', '.join(t for t, _ in arguments)})"
+        return f"call {type} @{name}({', '.join(f'{t} {v}' for t, v in arguments)})"
+
+    # Blocks
+
+    def fresh_label(self, hint: str) -> str:
+        self._blocks += 1
+        return f"{hint}{self._blocks}"
+
+    def start(self, label: str) -> None:
+        self.lines.append(f"{label}:")
+        self.label = label
+
+    def jump(self, label: str) -> None:
+        self.effect(f"br label %{label}")
+
+    def branch(self, condition: str, then: str, orelse: str) -> None:
+        self.effect(f"br i1 {condition}, label %{then}, label %{orelse}")
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """What `pure` remembers inside does not dominate what follows."""
+        self._scopes.append([])
+        try:
+            yield
+        finally:
+            for text in self._scopes.pop():
+                del self._known[text]
+
+    @contextmanager
+    def guarded(self, condition: str) -> Iterator[None]:
+        """Code that runs where the condition holds; "true" writes no branch."""
+        if condition == "true":
+            yield
+            return
+        then, end = self.fresh_label("then"), self.fresh_label("end")
+        self.branch(condition, then, end)
+        self.start(then)
+        with self.scope():
+            yield
+        self.jump(end)
+        self.start(end)
+
+    def phi(self, type: str, *incoming: tuple[str, str]) -> str:
+        """(value, block) pairs."""
+        return self.value(f"phi {type} " + ", ".join(f"[ {v}, %{b} ]" for v, b in incoming))
+
+    # Loops: open_loop, the body, close_loop; whatever the body remembers is forgotten at the close.
+
+    def open_loop(self, types: list[str], initial: list[str]) -> Loop:
+        """Jumps to a new block that starts with one phi per carried value, named in the result."""
+        entry, head, exit = self.label, self.fresh_label("loop"), self.fresh_label("exit")
+        self.jump(head)
+        self.start(head)
+        self._scopes.append([])
+        names, slots = [], []
+        for _ in types:
+            names.append(f"%{self._next}")
+            slots.append(len(self.lines))
+            self._next += 1
+            self.lines.append("")
+        return Loop(entry, head, exit, slots, names, types, initial)
+
+    def close_loop(self, loop: Loop, condition: str, following: list[str], hint: str = "") -> None:
+        """Goes round again with `following` while `condition` holds; writes the phis. `hint` is a metadata node."""
+        self._finish(loop, following)
+        self.effect(f"br i1 {condition}, label %{loop.head}, label %{loop.exit}{self._loop_metadata(hint)}")
+        self.start(loop.exit)
+
+    def repeat_loop(self, loop: Loop, following: list[str], hint: str = "") -> None:
+        """Goes round again with `following` always; whoever tested before has left for `loop.exit`."""
+        self._finish(loop, following)
+        self.effect(f"br label %{loop.head}{self._loop_metadata(hint)}")
+        self.start(loop.exit)
+
+    def _loop_metadata(self, hint: str) -> str:
+        if not hint:
+            return ""
+        option = self.metadata(f"!{{{hint}}}")
+        loop = self.metadata(f"distinct !{{!{option + 1}, !{option}}}")
+        return f", !llvm.loop !{loop}"
+
+    def _finish(self, loop: Loop, following: list[str]) -> None:
+        for slot, name, type, first, later in zip(
+            loop.slots, loop.names, loop.types, loop.initial, following, strict=True
+        ):
+            self.lines[slot] = (
+                f"  {name} = phi {type} [ {first}, %{loop.entry} ], [ {later}, %{self.label} ]{self._suffix}"
+            )
+        for text in self._scopes.pop():
+            del self._known[text]

@@ -1,0 +1,220 @@
+"""Barriers of a block: who waits, who has arrived, and when they may go on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from phobos_core.emulator.checks import RaceChecker
+from phobos_core.emulator.machine import Active, Array, Geometry, HaltError, Index, Mask, Recorder
+from phobos_core.emulator.program import Barrier
+from phobos_core.emulator.ptx import Instruction
+
+if TYPE_CHECKING:
+    from phobos_core.emulator.engine import Group
+
+
+@dataclass(slots=True, eq=False)
+class Waiting:
+    group: Group
+    barrier: Barrier
+    counts: Index
+
+
+Released = list[tuple[Active, Barrier, "Group"]]
+
+
+@dataclass(slots=True)
+class Barriers:
+    """All barriers of a batch, by number; counts are per block."""
+
+    geometry: Geometry
+    recorder: Recorder
+    races: RaceChecker | None
+    waiting: list[Waiting] = field(default_factory=list)
+    arrivals: dict[int, Index] = field(default_factory=dict)
+    arrived_lanes: dict[int, Mask] = field(default_factory=dict)
+
+    def reset(self) -> None:
+        self.waiting = []
+        self.arrivals = {}
+        self.arrived_lanes = {}
+
+    def groups(self) -> list[Group]:
+        return [each.group for each in self.waiting]
+
+    def counted(self) -> bool:
+        """Whether some wait is for a number of threads rather than all."""
+        return any(each.barrier.count is not None for each in self.waiting)
+
+    # Arriving
+
+    def wait(self, group: Group, barrier: Barrier) -> Released:
+        self._check_aligned(group.active, barrier)
+        self.waiting.append(Waiting(group, barrier, self._count(group.active)))
+        return self._release(self._number(barrier, group.active), whole=True)
+
+    def arrive(self, active: Active, barrier: Barrier) -> Released:
+        self._check_aligned(active, barrier)
+        number = self._number(barrier, active)
+        zero = np.zeros(self.geometry.blocks, np.int64)
+        self.arrivals[number] = self.arrivals.get(number, zero) + self._count(active)
+        none = np.zeros(self.geometry.lanes, np.bool_)
+        self.arrived_lanes[number] = self.arrived_lanes.get(number, none) | active.mask
+        return self._release(number, whole=True)
+
+    def release_complete_blocks(self) -> Released:
+        """Lets single blocks go whose threads have all come, leaving those of other blocks behind."""
+        numbers = {self._number(each.barrier, each.group.active) for each in self.waiting}
+        return [each for number in sorted(numbers) for each in self._release(number, whole=False)]
+
+    def _count(self, active: Active) -> Index:
+        return np.bincount(self.geometry.block_of[active.lanes], minlength=self.geometry.blocks)
+
+    def _number(self, barrier: Barrier, active: Active) -> int:
+        return self._uniform(np.asarray(barrier.number), active, barrier.site)
+
+    def _uniform(self, value: Array, active: Active, site: Instruction) -> int:
+        if value.ndim == 0:
+            return int(value)
+        values = value[active.lanes]
+        if values.min() != values.max():
+            raise self.recorder.halt(
+                "divergent-barrier",
+                f"`{site.name}` has different operands in different threads",
+                site,
+                int(active.lanes[0]),
+            )
+        return int(values[0])
+
+    def _check_aligned(self, active: Active, barrier: Barrier) -> None:
+        """An aligned barrier must be executed by all threads of a warp together."""
+        if active.full or not barrier.aligned:
+            return
+        g = self.geometry
+        number = g.block_of[active.lanes] * g.warps + g.warp_of[active.lanes]
+        here = np.bincount(number, minlength=g.blocks * g.warps)[number]
+        torn = np.flatnonzero(here != g.warp_size[active.lanes])
+        if torn.size:
+            lane = int(active.lanes[torn[0]])
+            raise self.recorder.halt(
+                "divergent-barrier",
+                f"`{barrier.site.name}` is reached by only {int(here[torn[0]])} of the "
+                f"{int(g.warp_size[lane])} threads of a warp",
+                barrier.site,
+                lane,
+            )
+
+    # Releasing
+
+    def _release(self, number: int, whole: bool) -> Released:
+        """Ends the waits on a barrier: once every block concerned is complete, or else by block."""
+        entries = [each for each in self.waiting if self._number(each.barrier, each.group.active) == number]
+        if not entries:
+            return []
+        arrived = self.arrivals.get(number, 0)
+        total = sum((each.counts for each in entries), np.zeros(self.geometry.blocks, np.int64)) + arrived
+        # A barrier for the whole block is one instruction: other instructions do not complete it.
+        complete = np.zeros(self.geometry.blocks, np.bool_)
+        for each in entries:
+            if each.barrier.count is None:
+                same = [other for other in entries if other.barrier.site is each.barrier.site]
+                complete |= sum(other.counts for other in same) == self.geometry.threads
+            else:
+                complete |= total >= self._uniform(
+                    np.asarray(each.barrier.count), each.group.active, each.barrier.site
+                )
+        concerned = np.zeros(self.geometry.blocks, np.bool_)
+        for each in entries:
+            concerned |= each.counts > 0
+        going = complete & concerned
+        if not going.any() or (whole and not np.array_equal(going, concerned)):
+            return []
+        return self._let_go(number, entries, going)
+
+    def _let_go(self, number: int, entries: list[Waiting], going: Mask) -> Released:
+        mask = going[self.geometry.block_of]
+        met = np.zeros(self.geometry.lanes, np.bool_)
+        for each in entries:
+            met |= each.group.active.mask & mask
+        if number in self.arrived_lanes:
+            met |= self.arrived_lanes[number] & mask
+            self.arrived_lanes[number] = self.arrived_lanes[number] & ~mask
+            self.arrivals[number] = np.where(going, 0, self.arrivals[number])
+        if self.races:
+            self.races.clocks.barrier(met)
+        self._reduce([each for each in entries if each.barrier.destination is not None], going)
+        released: Released = []
+        for each in entries:
+            part = each.group.active.mask & mask
+            count = int(np.count_nonzero(part))
+            if not count:
+                continue
+            released.append((Active.of(part, count), each.barrier, each.group))
+            self.waiting.remove(each)
+            if count != each.group.active.count:
+                rest = each.group
+                rest.active = Active.of(rest.active.mask & ~mask)
+                self.waiting.append(Waiting(rest, each.barrier, np.where(going, 0, each.counts)))
+        return released
+
+    def _reduce(self, entries: list[Waiting], going: Mask) -> None:
+        """`bar.red`: the count, conjunction or disjunction of a predicate over the block."""
+        if not entries:
+            return
+        true = np.zeros(self.geometry.blocks, np.int64)
+        total = np.zeros(self.geometry.blocks, np.int64)
+        for each in entries:
+            row = (
+                np.broadcast_to(np.asarray(each.barrier.source), self.geometry.lanes) != each.barrier.negated
+            )
+            lanes = each.group.active.lanes
+            true += np.bincount(self.geometry.block_of[lanes[row[lanes]]], minlength=self.geometry.blocks)
+            total += each.counts
+        for each in entries:
+            assert each.barrier.destination is not None
+            result = {"popc": true, "and": true == total, "or": true > 0}[each.barrier.kind]
+            mask = each.group.active.mask & going[self.geometry.block_of]
+            values = result[self.geometry.block_of].astype(each.barrier.destination.dtype)
+            np.putmask(each.barrier.destination, mask, values)
+
+    # Hanging
+
+    def hang(self) -> HaltError:
+        """Reports a wait that nothing can end."""
+        for each in self.waiting:
+            if each.barrier.count is None:
+                return self._report_divergent(each)
+        each = self.waiting[0]
+        lane = int(each.group.active.lanes[0])
+        assert each.barrier.count is not None
+        wanted = self._uniform(np.asarray(each.barrier.count), each.group.active, each.barrier.site)
+        number = self._number(each.barrier, each.group.active)
+        block = int(self.geometry.block_of[lane])
+        same = [w for w in self.waiting if self._number(w.barrier, w.group.active) == number]
+        come = sum(int(w.counts[block]) for w in same)
+        if number in self.arrivals:
+            come += int(self.arrivals[number][block])
+        return self.recorder.halt(
+            "deadlock",
+            f"barrier {number} waits for {wanted} threads and only {come} ever come",
+            each.barrier.site,
+            lane,
+        )
+
+    def _report_divergent(self, each: Waiting) -> HaltError:
+        lane = int(each.group.active.lanes[0])
+        block = int(self.geometry.block_of[lane])
+        site = each.barrier.site
+        here = sum(int(w.counts[block]) for w in self.waiting if w.barrier.site is site)
+        others = {w.barrier.site for w in self.waiting if w.barrier.site is not site and w.counts[block]}
+        places = sorted(f"line {o.line}" if o.line else f"PTX line {o.ptx_line}" for o in others)
+        rest = f"others wait at {', '.join(places)}" if places else "the others never come to it"
+        return self.recorder.halt(
+            "divergent-barrier",
+            f"only {here} of the {self.geometry.threads} threads of the block reach the barrier; {rest}",
+            site,
+            lane,
+        )

@@ -1,0 +1,317 @@
+"""Runs a program on all threads of a batch of blocks at once, in lockstep under masks.
+
+Lanes that go the same way form a *group*. At a branch that they disagree on, a group is replaced by one group
+per side and a *join*: the place, the branch's immediate postdominator, where the sides become one group
+again. A group that waits at a barrier is set aside, so the other side of a branch can come to meet it.
+Nothing runnable and something waiting means that the kernel would hang.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from phobos_core.emulator.barriers import Barriers
+from phobos_core.emulator.cfg import EXIT
+from phobos_core.emulator.checks import RaceChecker
+from phobos_core.emulator.machine import Active, Geometry, Mask, Recorder
+from phobos_core.emulator.program import Barrier, Branch, End, Jump, Program, Switch
+from phobos_core.emulator.ptx import Instruction
+
+# Polls of one group before others get a turn, and turns without any other group before it counts as a hang.
+POLLS_PER_TURN = 64
+TURNS_ALONE = 200
+
+
+@dataclass(slots=True, eq=False)
+class Join:
+    """Where diverged lanes meet again: `pending` groups are still on their way, `arrived` lanes wait."""
+
+    block: int
+    parent: Join | None
+    arrived: Mask
+    pending: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class Group:
+    active: Active
+    block: int
+    join: Join | None
+
+
+@dataclass(slots=True)
+class Engine:
+    program: Program
+    geometry: Geometry
+    recorder: Recorder
+    races: RaceChecker | None
+    everyone: Active
+    max_steps: int
+    instructions: int = 0
+    lane_instructions: int = 0
+    runnable: list[Group] = field(default_factory=list)
+    joins: dict[int, Join] = field(default_factory=dict)
+    barriers: Barriers = field(init=False)
+    alone: int = 0
+
+    def __post_init__(self) -> None:
+        self.barriers = Barriers(self.geometry, self.recorder, self.races)
+
+    def run(self, present: Mask) -> None:
+        """Runs all present lanes to their end."""
+        self.runnable = [Group(self._active(present), 0, None)]
+        self.joins = {}
+        self.barriers.reset()
+        limit = self.instructions + self.max_steps
+        while True:
+            while self.runnable:
+                self._execute(self.runnable.pop(), limit)
+            if not self.barriers.waiting:
+                return
+            self._unblock()
+
+    def _active(self, mask: Mask, count: int | None = None) -> Active:
+        active = Active.of(mask, count)
+        return self.everyone if active.full else active
+
+    # One group
+
+    def _execute(self, group: Group, limit: int) -> None:
+        """Runs a group until it ends, waits, or becomes other groups."""
+        blocks = self.program.blocks
+        polls = 0
+        while True:
+            block = blocks[group.block]
+            active = group.active
+            if active.full:
+                for operation in block.full:
+                    operation()
+            else:
+                for masked in block.masked:
+                    masked(active)
+            self.instructions += block.size
+            self.lane_instructions += block.size * active.count
+            if self.instructions > limit:
+                raise self._endless(group)
+            terminator = block.terminator
+            match terminator:
+                case Jump(target):
+                    go_on = self._advance(group, target)
+                case Branch():
+                    go_on = self._branch(group, terminator)
+                case Barrier():
+                    go_on = self._barrier(group, terminator)
+                case End():
+                    go_on = self._end(group, terminator)
+                case Switch():
+                    go_on = self._switch(group, terminator)
+            if not go_on:
+                self.alone = 0
+                return
+            if block.polls:
+                polls += 1
+                if polls > POLLS_PER_TURN:
+                    self._yield(group, block.site)
+                    return
+
+    def _advance(self, group: Group, target: int) -> bool:
+        """Moves a group to a block; False if it has ended or met its join."""
+        join = group.join
+        if target == EXIT:
+            self._leave(join)
+            return False
+        group.block = target
+        if join is not None and target == join.block:
+            join.arrived |= group.active.mask
+            self._leave(join)
+            return False
+        return True
+
+    def _leave(self, join: Join | None) -> None:
+        """One group fewer is on its way to a join; the last one sets the arrived lanes going."""
+        while join is not None:
+            join.pending -= 1
+            if join.pending:
+                return
+            self.joins.pop(id(join), None)
+            parent = join.parent
+            if np.count_nonzero(join.arrived):
+                group = Group(self._active(join.arrived), join.block, parent)
+                if self._advance(group, join.block):
+                    self.runnable.append(group)
+                return
+            join = parent
+
+    # Branches
+
+    def _branch(self, group: Group, branch: Branch) -> bool:
+        active = group.active
+        taken = branch.condition if active.full else active.mask & branch.condition
+        if branch.negated:
+            taken = ~branch.condition if active.full else active.mask & ~branch.condition
+        count = int(np.count_nonzero(taken))
+        if count == active.count:
+            return self._advance(group, branch.taken)
+        if count == 0:
+            return self._advance(group, branch.following)
+        sides = [(branch.following, active.mask & ~taken), (branch.taken, taken & active.mask)]
+        return self._diverge(group, sides)
+
+    def _switch(self, group: Group, switch: Switch) -> bool:
+        active = group.active
+        index = np.broadcast_to(switch.index, active.mask.size)
+        sides: dict[int, Mask] = {}
+        for number in np.unique(index[active.mask]):
+            # An index past the table is undefined; the last entry stands for it.
+            target = switch.targets[min(int(number), len(switch.targets) - 1)]
+            mask = active.mask & (index == number)
+            sides[target] = sides[target] | mask if target in sides else mask
+        if len(sides) == 1:
+            return self._advance(group, next(iter(sides)))
+        return self._diverge(group, list(sides.items()))
+
+    def _diverge(self, group: Group, sides: list[tuple[int, Mask]]) -> bool:
+        """Replaces a group by one per side. The last side runs first; a loop's leaving side just waits."""
+        meeting = self.program.flow.postdominator[group.block]
+        join = group.join
+        if meeting != EXIT and (join is None or join.block != meeting):
+            join = Join(meeting, join, np.zeros(group.active.mask.size, np.bool_))
+            self.joins[id(join)] = join
+        elif join is not None:
+            join.pending -= 1
+        started = []
+        for target, mask in sides:
+            if join is not None and target == join.block:
+                join.arrived |= mask
+            elif target != EXIT:
+                started.append(Group(self._active(mask), target, join))
+        if join is not None:
+            join.pending += len(started) + 1
+            self._leave(join)
+        self.runnable += started
+        return False
+
+    # Ends and barriers
+
+    def _end(self, group: Group, end: End) -> bool:
+        active = group.active
+        leaving = active.mask
+        if end.condition is not None:
+            leaving = active.mask & (~end.condition if end.negated else end.condition)
+        count = int(np.count_nonzero(leaving))
+        if count and end.site.opcode == "trap":
+            lane = int(np.flatnonzero(leaving)[0])
+            raise self.recorder.halt(
+                "trap", "the kernel reaches a trap: a promise it relies on is broken", end.site, lane
+            )
+        if count == active.count:
+            return self._advance(group, EXIT)
+        if count:
+            group.active = self._active(active.mask & ~leaving)
+        return self._advance(group, end.following)
+
+    def _barrier(self, group: Group, barrier: Barrier) -> bool:
+        active = group.active
+        if active.full and barrier.kind == "sync" and barrier.count is None:
+            if self.races:
+                self.races.clocks.barrier(active.mask)
+            return self._advance(group, barrier.following)
+        if barrier.kind == "arrive":
+            self._resume(self.barriers.arrive(active, barrier))
+            return self._advance(group, barrier.following)
+        released = self.barriers.wait(group, barrier)
+        self._resume(released)
+        return False
+
+    def _resume(self, released: list[tuple[Active, Barrier, Group]]) -> None:
+        for active, barrier, group in released:
+            going = Group(active, group.block, group.join)
+            if going.join is not None and active.count != group.active.count:
+                going.join.pending += 1
+            if self._advance(going, barrier.following):
+                self.runnable.append(going)
+
+    # Waiting
+
+    def _yield(self, group: Group, site: Instruction) -> None:
+        """A polling group lets others run; alone for too long, it waits for what never comes."""
+        if not self.runnable:
+            self._release_joins(lambda busy: self._blocks_without(busy))
+        if self.runnable:
+            self.runnable.insert(0, group)
+            if len(self.runnable) > 1 and all(self._is_polling(each) for each in self.runnable):
+                self.alone += 1
+        else:
+            self.runnable.append(group)
+            self.alone += 1
+        if self.alone > TURNS_ALONE:
+            lane = int(group.active.lanes[0])
+            raise self.recorder.halt(
+                "deadlock",
+                "the thread waits for a value that no running thread of the grid writes",
+                site,
+                lane,
+            )
+
+    def _is_polling(self, group: Group) -> bool:
+        return self.program.blocks[group.block].polls
+
+    def _unblock(self) -> None:
+        """Nothing runs and some groups wait: lets go who can, or says that the kernel hangs."""
+        released = self.barriers.release_complete_blocks()
+        if released:
+            for _, _, group in released:
+                group.active = self._active(group.active.mask)
+            self._resume(released)
+            return
+        self._release_joins(lambda busy: self._blocks_without(busy))
+        if not self.runnable and self.barriers.counted():
+            self._release_joins(lambda busy: self._warps_without(busy))
+        if not self.runnable:
+            raise self.barriers.hang()
+
+    def _release_joins(self, free: Callable[[Mask], Mask]) -> None:
+        """Lanes waiting at a join go on without the others, as far as `free` lets them."""
+        for join in list(self.joins.values()):
+            if not np.count_nonzero(join.arrived):
+                continue
+            going = join.arrived & free(self._elsewhere())
+            if not np.count_nonzero(going):
+                continue
+            join.arrived = join.arrived & ~going
+            group = Group(self._active(going), join.block, join.parent)
+            if join.parent is not None:
+                join.parent.pending += 1
+            if self._advance(group, join.block):
+                self.runnable.append(group)
+                return
+
+    def _elsewhere(self) -> Mask:
+        """Lanes that wait at a barrier or are about to run."""
+        mask = np.zeros(self.geometry.lanes, np.bool_)
+        for group in self.runnable + self.barriers.groups():
+            mask |= group.active.mask
+        return mask
+
+    def _blocks_without(self, busy: Mask) -> Mask:
+        blocked = np.zeros(self.geometry.blocks, np.bool_)
+        blocked[self.geometry.block_of[busy]] = True
+        return ~blocked[self.geometry.block_of]
+
+    def _warps_without(self, busy: Mask) -> Mask:
+        g = self.geometry
+        number = g.block_of * g.warps + g.warp_of
+        blocked = np.zeros(g.blocks * g.warps, np.bool_)
+        blocked[number[busy]] = True
+        free: Mask = ~blocked[number]
+        return free
+
+    def _endless(self, group: Group) -> BaseException:
+        blocks = self.program.blocks
+        loop = self.program.flow.loop_at(group.block)
+        site = blocks[loop[1] if loop else group.block].site
+        message = f"the loop still runs after {self.max_steps} instructions"
+        return self.recorder.halt("endless-loop", message, site, int(group.active.lanes[0]))

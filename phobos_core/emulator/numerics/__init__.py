@@ -1,0 +1,1 @@
+"""Arithmetic as NVIDIA documents it, on NumPy arrays."""

@@ -1,0 +1,61 @@
+"""What a run gives back: findings, statistics, and the error that carries them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+Coordinates = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One fault of the kernel. Lines count from 1; `line` is of the source that `.loc` names, if any does."""
+
+    kind: str
+    message: str
+    line: int | None
+    ptx_line: int
+    block: Coordinates | None = None
+    thread: Coordinates | None = None
+    address: int | None = None
+    other_line: int | None = None
+    other_ptx_line: int | None = None
+
+    def render(self, source_name: str | None = None) -> str:
+        place = f"{source_name or 'source'}:{self.line}" if self.line else f"PTX line {self.ptx_line}"
+        where = ""
+        if self.block is not None:
+            where = f" [block {self.block}" + (f", thread {self.thread}]" if self.thread is not None else "]")
+        return f"{place}: {self.kind}: {self.message}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """`instructions` counts an instruction once for a lockstep group, `lane_instructions` once per thread."""
+
+    instructions: int
+    lane_instructions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    findings: tuple[Finding, ...]
+    stats: Stats
+    source_name: str | None = None
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+
+class EmulatorFault(Exception):  # noqa: N818  a fault of the kernel, not an error of the program
+    """The kernel did something that a GPU would not forgive; `findings` says what, in the order seen."""
+
+    def __init__(self, result: Result) -> None:
+        self.result = result
+        self.findings = result.findings
+        super().__init__("\n".join(each.render(result.source_name) for each in result.findings))
+
+
+class LaunchError(Exception):
+    """The launch itself is wrong: an unknown entry, wrong arguments, a block too large."""

@@ -1,0 +1,209 @@
+"""What memory an op touches, and which thread touches which element.
+
+In: a kernel, scheduled and (for physical addresses) placed. Out: for an op the `Access`es it makes where it stands:
+those of the virtual tiles that it evaluates included. `conflict` says whether two accesses need a barrier between:
+they share bytes, one writes, and the same byte may belong to different threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+from phobos_core.ir.module import Kernel, Op, Value
+from phobos_core.ir.regions import Region, Regions, disjoint
+from phobos_core.ir.rewrite import Index
+from phobos_core.ir.schedule import ColumnScan, Contraction, RowReduction, Schedule, Sweep
+from phobos_core.ir.tree import INNER, Node, buffer_of, nodes, stages_of
+from phobos_core.ir.types import Cyclic, MemType, TileType, ViewType, element_of
+
+# Two accesses with equal maps touch each byte from the same thread. None: from several threads, or not known.
+ThreadMap: TypeAlias = tuple[object, ...] | None
+
+_FIRST_THREAD: ThreadMap = ("first",)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """`bytes` is the physical range in shared memory, None for a tensor; `copies` marks an unfinished `async_copy`."""
+
+    region: Region
+    write: bool
+    threads: ThreadMap
+    bytes: tuple[int, int] | None
+    copies: bool = False
+
+
+def conflict(a: Access, b: Access) -> bool:
+    if not (a.write or b.write) or (a.bytes is None) != (b.bytes is None):
+        return False
+    if a.threads is not None and a.threads == b.threads:
+        return False
+    if a.bytes is not None and b.bytes is not None and (a.bytes[1] <= b.bytes[0] or b.bytes[1] <= a.bytes[0]):
+        return False
+    if a.region.buffer is b.region.buffer:
+        return not disjoint(a.region, b.region)
+    return a.bytes is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Touch:
+    """An op's use of memory: `place` is a view, or a buffer for points; `node` the tree's node that reads it."""
+
+    place: Value
+    write: bool
+    node: Node | None = None
+
+
+def touches(index: Index, op: Op) -> Iterator[Touch]:
+    """The memory that `op` reads and writes where it stands."""
+    match op.name:
+        case "store":
+            view, tile, _ = op.operands
+            for node in nodes(index, tile):
+                if node.op.name in ("load", "gather"):
+                    yield Touch(node.op.operands[0], write=False, node=node)
+            yield Touch(view, write=True)
+        case "load" if _layout(op) is not None:
+            yield Touch(op.operands[0], write=False)
+        case "load_point":
+            yield Touch(op.operands[0], write=False)
+        case "store_point":
+            yield Touch(op.operands[0], write=True)
+        case "async_copy":
+            target, source, *_ = op.operands
+            yield Touch(source, write=False)
+            yield Touch(target, write=True)
+        case _:
+            pass
+
+
+class Accesses:
+    """The accesses of one kernel's ops."""
+
+    def __init__(self, kernel: Kernel, index: Index) -> None:
+        self._index = index
+        self._regions = Regions(kernel, index)
+
+    def of(self, op: Op) -> list[Access]:
+        found = []
+        for touch in touches(self._index, op):
+            region = self._region(op, touch)
+            copies = op.name == "async_copy" and touch.write
+            access = Access(region, touch.write, self._threads(op, touch, region), self._bytes(region), copies)
+            if access not in found:
+                found.append(access)
+        return found
+
+    def _region(self, op: Op, touch: Touch) -> Region:
+        if isinstance(touch.place.type, ViewType):
+            return self._regions.of_view(touch.place)
+        match op.name:
+            case "load_point":
+                return self._regions.of_point(touch.place, op.operands[1:-1])
+            case "store_point":
+                return self._regions.of_point(touch.place, op.operands[1:-2])
+            case _:
+                return self._regions.whole(touch.place)
+
+    def _threads(self, op: Op, touch: Touch, region: Region) -> ThreadMap:
+        match op.name:
+            case "store" if "schedule" in op.attrs:
+                return self._scheduled(op, touch.node, region)
+            case "load":
+                layout = _layout(op)
+                assert layout is not None
+                return self._cyclic(region, layout.vector)
+            case "async_copy":
+                return self._cyclic(region, op.attrs["vector"])
+            case "store_point":
+                return _FIRST_THREAD
+            case _:
+                return None
+
+    def _scheduled(self, op: Op, node: Node | None, region: Region) -> ThreadMap:
+        schedule: Schedule = op.attrs["schedule"]
+        if node is None or (node.own and node.op.name == "load"):
+            return self._own(schedule, region)
+        if node.op.name != "load" or node.anchor is None:
+            return None
+        match schedule:
+            case RowReduction(lanes, vector) if node.axes == (0, INNER):
+                if lanes * vector == region.shape[-1]:
+                    return self._cyclic(region, vector)
+                return ("lanes", lanes, vector, region)
+            case ColumnScan() if node.axes == (INNER, 1):
+                return ("columns", region)
+            case _:
+                return None
+
+    def _own(self, schedule: Schedule, region: Region) -> ThreadMap:
+        match schedule:
+            case Sweep(vector):
+                return self._cyclic(region, vector)
+            case RowReduction(lanes=1):
+                return self._cyclic(region, 1)
+            case RowReduction(lanes=lanes):
+                return ("rows", lanes, region)
+            case Contraction():
+                return ("patches", schedule, region)
+            case ColumnScan():
+                return ("columns", region)
+
+    def _cyclic(self, region: Region, vector: int) -> ThreadMap:
+        """Runs of `vector` in row-major order; of a contiguous region, runs of bytes from its first."""
+        run = vector * element_of(region.buffer.type).bytes
+        start = self._contiguous(region)
+        return ("cyclic", run, region if start is None else start)
+
+    def _contiguous(self, region: Region) -> int | None:
+        """The first byte, where the region is known to be one run of bytes of shared memory."""
+        placed = self._placed(region.buffer)
+        if placed is None or region.stage is not None:
+            return None
+        offset, extents, pitch, element = placed
+        if region.flat:
+            extents, pitch = (prod(extents),), prod(extents)
+            starts, shape = region.starts[1:], region.shape[1:]
+        else:
+            starts, shape = region.starts, region.shape
+        strides = [pitch * prod(extents[k + 1 : -1]) for k in range(len(extents) - 1)] + [1]
+        first = 0
+        for start, stride in zip(starts, strides, strict=True):
+            if start is None or start[0]:
+                return None
+            first += start[1] * stride
+        leading = next((k for k, n in enumerate(shape) if n > 1), len(shape) - 1)
+        whole_rows = pitch == extents[-1] or leading == len(shape) - 1
+        if not whole_rows or shape[leading + 1 :] != extents[leading + 1 :]:
+            return None
+        return offset + first * element
+
+    def _bytes(self, region: Region) -> tuple[int, int] | None:
+        """Where a shared region lies: exactly where it is contiguous, else all of its buffer."""
+        placed = self._placed(region.buffer)
+        if placed is None:
+            return None
+        offset, extents, pitch, element = placed
+        start = self._contiguous(region)
+        if start is not None:
+            return start, start + prod(region.shape) * element
+        size = prod(extents[:-1]) * pitch * element
+        return offset, offset + size * stages_of(self._index, region.buffer)
+
+    def _placed(self, buffer: Value) -> tuple[int, tuple[int, ...], int, int] | None:
+        """(offset, extents, row pitch, element size) of an allocation."""
+        op = self._index.defining(buffer_of(self._index, buffer), "alloc")
+        if op is None:
+            return None
+        mem = op.results[0].type
+        assert isinstance(mem, MemType)
+        extents = tuple(n for n in mem.shape if n is not None)
+        return op.attrs["offset"], extents, op.attrs.get("pitch", extents[-1]), mem.element.bytes
+
+
+def _layout(op: Op) -> Cyclic | None:
+    type = op.result.type
+    return type.layout if isinstance(type, TileType) else None

@@ -1,0 +1,91 @@
+"""Which vector accesses the addresses of a view allow, and what the launch must keep for it.
+
+In: a kernel. Out: for a view, the widest run of elements that one aligned access may take, and the dimensions whose
+*assumed* divisor (extents are taken for multiples of 4) that leans on: a pass that uses such a width adds the
+`Requirement` of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+from phobos_core.analysis.program import Requirement
+from phobos_core.analysis.symbolic import sym
+from phobos_core.ir.integers import Integers, of_kernel
+from phobos_core.ir.module import Kernel, Value
+from phobos_core.ir.rewrite import Index
+from phobos_core.ir.tree import buffer_of, view_of
+from phobos_core.ir.types import MemType, ViewType
+
+# The widest access of a thread.
+_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Width:
+    """`vector` elements an access; `relies_on` names the dimensions whose assumed divisor allows it."""
+
+    vector: int
+    relies_on: tuple[str, ...] = ()
+
+
+class Vectors:
+    """Answers for one kernel; builds the facts about its index values once for each set of beliefs."""
+
+    def __init__(self, kernel: Kernel, index: Index) -> None:
+        self._kernel = kernel
+        self._index = index
+        self._facts: dict[frozenset[str], Integers] = {}
+        self._params = {p.value: p for p in kernel.params if p.kind == "tensor"}
+        self._dims = {p.name: p.value for p in kernel.params if p.kind == "dim"}
+
+    def widest(self, views: Sequence[Value], extent: int) -> Width:
+        """The widest run along the last axis, dividing `extent`, that suits all of `views`."""
+        everything = self._kernel.assumed
+        best = self._widest(views, extent, everything)
+        needed = everything
+        for dim in sorted(everything):
+            if self._widest(views, extent, needed - {dim}) == best:
+                needed -= {dim}
+        return Width(best, tuple(sorted(needed)))
+
+    def requirements(self, dims: Iterable[str]) -> list[Requirement]:
+        """That each of `dims` is the multiple that it was taken for."""
+        return [_requirement(dim, self._kernel.divisors[dim]) for dim in dims]
+
+    def _widest(self, views: Sequence[Value], extent: int, believed: frozenset[str]) -> int:
+        if believed not in self._facts:
+            self._facts[believed] = of_kernel(self._kernel, believed)
+        facts = self._facts[believed]
+        return min((self._of(view, extent, facts) for view in views), default=gcd(extent, _BYTES))
+
+    def _of(self, view: Value, extent: int, facts: Integers) -> int:
+        assert isinstance(view.type, ViewType)
+        parts = view_of(self._index, view)
+        vector = gcd(extent, _BYTES // view.type.element.bytes)
+        aligned = [parts.offsets[-1], *(b for b in parts.bounds[-1] if b is not None)]
+        for value in aligned:
+            vector = gcd(vector, facts.range(value).multiple)
+        first_row_only = all(n == 1 for n in view.type.shape[:-1]) and all(
+            facts.constant(v) == 0 for v in parts.offsets[:-1]
+        )
+        if not first_row_only:
+            row = self.extent(parts.mem, -1)
+            vector = gcd(vector, row if isinstance(row, int) else facts.range(row).multiple)
+        return vector
+
+    def extent(self, mem: Value, axis: int) -> int | Value:
+        """An extent of a buffer: a number, or the dimension's value."""
+        assert isinstance(mem.type, MemType)
+        static = mem.type.shape[axis]
+        if static is not None:
+            return static
+        dim = self._params[buffer_of(self._index, mem)].dims[axis]
+        assert isinstance(dim, str)
+        return self._dims[dim]
+
+
+def _requirement(dim: str, divisor: int) -> Requirement:
+    return Requirement(sym(dim), "multiple of", sym(divisor), f"{dim} % {divisor} == 0")

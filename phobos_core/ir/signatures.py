@@ -1,0 +1,278 @@
+"""The types that each op takes and gives, as checks of one op on its own.
+
+In: an op. Out: what is wrong with the types of its operands, results or attribute values, None if nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from phobos_core.ir.module import Op
+from phobos_core.ir.ops import OPS
+from phobos_core.ir.types import MemType, TileType, TokenType, Type, ViewType, element_of, with_element
+from phobos_core.language.types import BOOL, F32, F64, I8, I32, INDEX, Kind, ScalarType
+
+_PREDICATES = {"eq", "ne", "lt", "le", "gt", "ge"}
+_FUNCTIONS = {"exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "round", "floor", "ceil", "abs"}
+_REDUCTIONS = {"max", "sum", "argmax"}
+
+_Check = Callable[[Op], str | None]
+
+
+def signature_fault(op: Op, *, staged: bool) -> str | None:
+    """`staged`: the buffer that the op addresses has several stages."""
+    if op.name in _ADDRESSING:
+        return _addressing(op, staged)
+    check = _elementwise if OPS[op.name].elementwise else _CHECKS.get(op.name)
+    return check(op) if check else None
+
+
+def _addressing(op: Op, staged: bool) -> str | None:
+    """The ops that address a buffer by indices, the stage first where it has several."""
+    mem = op.operands[0].type if op.operands else None
+    if not isinstance(mem, MemType):
+        return "addresses a buffer"
+    if staged and op.name in ("gather", "store_point"):
+        return "takes a buffer of one stage"
+    rank = len(mem.shape) + staged
+    rest = [v.type for v in op.operands[1:]]
+    if rest[:rank] != [INDEX] * rank:
+        return f"takes {rank} indices"
+    return _ADDRESSING[op.name](op, rest[rank:], mem)
+
+
+def _load_point(op: Op, rest: list[Type], mem: MemType) -> str | None:
+    match rest, _results(op):
+        case [TokenType()], [result] if result == mem.element:
+            return None
+    return "takes a token, gives an element"
+
+
+def _store_point(op: Op, rest: list[Type], mem: MemType) -> str | None:
+    match rest, _results(op):
+        case [value, TokenType()], [TokenType()] if value == mem.element:
+            return None
+    return "takes an element and a token, gives a token"
+
+
+def _gather(op: Op, rest: list[Type], mem: MemType) -> str | None:
+    match rest, _results(op):
+        case [TileType() as indices, TokenType()], [result] if _is_integer(indices.element):
+            return None if result == with_element(indices, mem.element) else "gives a tile of the indices' shape"
+    return "takes a tile of integers and a token"
+
+
+def _view(op: Op, rest: list[Type], mem: MemType) -> str | None:
+    kinds = op.attrs["bounds"]
+    counts = {"none": 0, "upper": 1, "both": 2}
+    if len(kinds) != len(mem.shape) or any(k not in counts for k in kinds):
+        return "has bounds for each axis"
+    if rest != [INDEX] * sum(counts[k] for k in kinds):
+        return "takes the indices that its bounds ask for"
+    match _results(op):
+        case [ViewType() as view] if (view.element, view.space) == (mem.element, mem.space):
+            return None if len(view.shape) == len(mem.shape) else "gives a view of its buffer's rank"
+    return "gives a view of its buffer's element and space"
+
+
+_ADDRESSING: Mapping[str, Callable[[Op, list[Type], MemType], str | None]] = {
+    "load_point": _load_point,
+    "store_point": _store_point,
+    "gather": _gather,
+    "view": _view,
+}
+
+
+def _results(op: Op) -> list[Type]:
+    return [v.type for v in op.results]
+
+
+def _is_integer(element: ScalarType) -> bool:
+    return element.is_integer or element.kind is Kind.UINT
+
+
+def _shape(type: Type) -> tuple[int, ...] | None:
+    return type.shape if isinstance(type, TileType) else None
+
+
+def _elementwise(op: Op) -> str | None:
+    types = [v.type for v in op.operands]
+    arity = 3 if op.name == "select" else 1 if op.name in ("neg", "not", "convert", "math") else 2
+    if len(types) != arity or len(op.results) != 1:
+        return f"takes {arity} operands and gives one result"
+    if not all(isinstance(t, ScalarType | TileType) for t in types):
+        return "takes scalars or tiles"
+    result = op.result.type
+    if any(_shape(t) != _shape(result) for t in types):
+        return "has operands and a result of one shape"
+    elements = [element_of(t) for t in types]
+    return _elements(op, elements, element_of(result))
+
+
+def _elements(op: Op, elements: list[ScalarType], result: ScalarType) -> str | None:
+    match op.name:
+        case "cmp":
+            if op.attrs["predicate"] not in _PREDICATES:
+                return "has a known predicate"
+            return None if elements[0] == elements[1] and result == BOOL else "compares one type and gives bools"
+        case "select":
+            fits = elements[0] == BOOL and elements[1] == elements[2] == result
+            return None if fits else "chooses by a bool between two of the result's type"
+        case "convert":
+            return "has no conversion of bools" if BOOL in (elements[0], result) else None
+        case "math":
+            function = op.attrs["function"]
+            if function not in _FUNCTIONS:
+                return "has a known function"
+            fits = elements[0] == result and (function == "abs" or result == F32)
+            return None if fits else "computes in f32, but for abs"
+        case "and" | "or" | "xor" | "not":
+            fits = all(e == result for e in elements) and (_is_integer(result) or result == BOOL)
+            return None if fits else "takes integers or bools of one type"
+        case "shl" | "shr":
+            return None if all(e == result for e in elements) and _is_integer(result) else "takes integers of one type"
+        case _:
+            return None if all(e == result for e in elements) and result != BOOL else "takes numbers of one type"
+
+
+def _const(op: Op) -> str | None:
+    value, type = op.attrs["value"], op.result.type
+    if not isinstance(type, ScalarType):
+        return "gives a scalar"
+    if type == BOOL:
+        return None if isinstance(value, bool) else "has a bool as its value"
+    if type.is_float:
+        return None if isinstance(value, float) else "has a float as its value"
+    return None if isinstance(value, int) and not isinstance(value, bool) else "has an integer as its value"
+
+
+def _context(op: Op) -> str | None:
+    return None if not op.operands and _results(op) == [INDEX] else "gives an index"
+
+
+def _tiles(op: Op) -> list[TileType] | None:
+    """The types of the operands and results, if they are all tiles."""
+    types = [v.type for v in (*op.operands, *op.results)]
+    tiles = [t for t in types if isinstance(t, TileType)]
+    return tiles if len(tiles) == len(types) else None
+
+
+def _splat(op: Op) -> str | None:
+    (scalar,), result = op.operands, op.result.type
+    fits = isinstance(result, TileType) and scalar.type == result.element
+    return None if fits else "makes a tile of a scalar of its element type"
+
+
+def _broadcast(op: Op) -> str | None:
+    tiles = _tiles(op)
+    if tiles is None or len(tiles) != 2:
+        return "takes a tile, gives a tile"
+    source, result = tiles
+    fits = len(source.shape) == len(result.shape) and source.element == result.element
+    fits = fits and all(s in (1, r) for s, r in zip(source.shape, result.shape, strict=True))
+    return None if fits else "repeats axes of extent 1"
+
+
+def _iota(op: Op) -> str | None:
+    type = op.result.type
+    fits = isinstance(type, TileType) and type.element == I32 and 0 <= op.attrs["axis"] < len(type.shape)
+    return None if fits else "gives i32 indices along one of its axes"
+
+
+def _matrix(op: Op, shape: Callable[[int, int], tuple[int, int]], element: Callable[[ScalarType], ScalarType]) -> bool:
+    tiles = _tiles(op)
+    if tiles is None or len(tiles) != 2 or len(tiles[0].shape) != 2:
+        return False
+    source, result = tiles
+    return result.shape == shape(*source.shape) and result.element == element(source.element)
+
+
+def _transpose(op: Op) -> str | None:
+    return None if _matrix(op, lambda r, c: (c, r), lambda e: e) else "turns [R, C] into [C, R]"
+
+
+def _same_matrix(op: Op) -> str | None:
+    return None if _matrix(op, lambda r, c: (r, c), lambda e: e) else "keeps the type of an [R, C]"
+
+
+def _reduce(op: Op) -> str | None:
+    kind = op.attrs["kind"]
+    if kind not in _REDUCTIONS:
+        return "has a known kind"
+    fits = _matrix(op, lambda r, c: (r, 1), lambda e: I32 if kind == "argmax" else e)
+    return None if fits else "turns [R, C] into [R, 1]"
+
+
+def _dot(op: Op) -> str | None:
+    tiles = _tiles(op)
+    if tiles is None or len(tiles) != 3 or any(len(t.shape) != 2 for t in tiles):
+        return "takes two matrices, gives one"
+    a, b, result = tiles
+    (m, k), (k_b, n) = a.shape, b.shape[::-1] if op.attrs["transposed"] else b.shape
+    if k != k_b or result.shape != (m, n):
+        return "contracts [M, K] with [K, N], or [N, K] when transposed, to [M, N]"
+    accumulator = F64 if a.element == F64 else F32 if a.element.is_float else I32
+    fits = a.element == b.element and result.element == accumulator and (a.element.is_float or a.element == I8)
+    return None if fits else "takes one float type or i8, and gives its accumulator"
+
+
+def _alloc(op: Op) -> str | None:
+    match _results(op):
+        case [MemType(space="shared") as mem, TokenType()] if None not in mem.shape:
+            return None if op.attrs["stages"] >= 1 else "has at least one stage"
+    return "gives a shared buffer of static shape and its token"
+
+
+def _flat(op: Op) -> str | None:
+    match [v.type for v in op.operands], _results(op):
+        case [MemType(shape=(int(rows), int(columns))) as source], [MemType() as result]:
+            fits = result == MemType(source.element, (1, rows * columns), source.space)
+            return None if fits else "gives [1, R * C] of the same bytes"
+    return "takes a buffer [R, C], gives a buffer"
+
+
+def _load(op: Op) -> str | None:
+    match [v.type for v in op.operands], _results(op):
+        case [ViewType() as view, TokenType()], [TileType() as tile]:
+            return None if (view.element, view.shape) == (tile.element, tile.shape) else "gives the view's tile"
+    return "takes a view and a token, gives a tile"
+
+
+def _store(op: Op) -> str | None:
+    match [v.type for v in op.operands], _results(op):
+        case [ViewType() as view, TileType() as tile, TokenType()], [TokenType()]:
+            return None if (view.element, view.shape) == (tile.element, tile.shape) else "takes the view's tile"
+    return "takes a view, a tile and a token, gives a token"
+
+
+def _async_copy(op: Op) -> str | None:
+    match [v.type for v in op.operands], _results(op):
+        case [ViewType() as to, ViewType() as source, TokenType(), TokenType()], [TokenType()]:
+            fits = (to.space, source.space) == ("shared", "global")
+            fits = fits and (to.element, to.shape) == (source.element, source.shape)
+            return None if fits else "copies a global view to a shared one of its type"
+    return "takes two views and their tokens, gives a token"
+
+
+def _trap_if(op: Op) -> str | None:
+    return None if [v.type for v in op.operands] == [BOOL] else "takes a bool"
+
+
+_CHECKS: Mapping[str, _Check] = {
+    "const": _const,
+    "ctx": _context,
+    "splat": _splat,
+    "broadcast": _broadcast,
+    "iota": _iota,
+    "transpose": _transpose,
+    "tril": _same_matrix,
+    "cumsum": _same_matrix,
+    "reduce": _reduce,
+    "dot": _dot,
+    "alloc": _alloc,
+    "flat": _flat,
+    "load": _load,
+    "store": _store,
+    "async_copy": _async_copy,
+    "trap_if": _trap_if,
+}

@@ -1,0 +1,53 @@
+"""What a statement list may change that outlives it: the scalars, buffers and flags that its region carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from phobos_core.analysis.program import (
+    AssignScalar,
+    BindView,
+    For,
+    If,
+    Jump,
+    Stmt,
+    StorePoint,
+    StoreTile,
+    Symbol,
+    While,
+)
+from phobos_core.analysis.walk import walk
+from phobos_core.lower.context import Flag
+
+
+def view_roots(body: Sequence[Stmt]) -> dict[Symbol, Symbol]:
+    """The tensor or tile below each view."""
+    roots: dict[Symbol, Symbol] = {}
+    for stmt in walk(body):
+        if isinstance(stmt, BindView):
+            roots[stmt.symbol] = roots.get(stmt.place.root, stmt.place.root)
+    return roots
+
+
+def assigned(body: Sequence[Stmt], roots: Mapping[Symbol, Symbol]) -> tuple[Symbol | Flag, ...]:
+    """In the order of the first assignment; a buffer by its root symbol."""
+    found: dict[Symbol | Flag, None] = {}
+    for stmt in body:
+        match stmt:
+            case AssignScalar():
+                found[stmt.symbol] = None
+            case StoreTile() | StorePoint():
+                found[roots.get(stmt.place.root, stmt.place.root)] = None
+            case Jump():
+                found[stmt.kind] = None
+            case If():
+                found |= dict.fromkeys(assigned((*stmt.then, *stmt.orelse), roots))
+            case For() | While():
+                inner = assigned(stmt.body, roots)
+                found |= dict.fromkeys(k for k in inner if k not in ("break", "continue"))
+    return tuple(found)
+
+
+def jumps(stmt: Stmt) -> tuple[Flag, ...]:
+    """The flags that the statement may set for the statements after it."""
+    return tuple(k for k in assigned((stmt,), {}) if not isinstance(k, Symbol))

@@ -1,0 +1,85 @@
+"""What lowering a kernel carries along: where it emits, what names stand for, and the current SSA values.
+
+`State` is the mechanism by which mutable things become SSA values: it maps each mutable scalar, each buffer (its
+token) and each control flag to its current value. A region starts from a copy; `assigned` says what it carries out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from phobos_core.analysis.program import Symbol
+from phobos_core.analysis.symbolic import Opaque, Sym
+from phobos_core.ir.module import Decision, Value
+from phobos_core.language.types import INDEX
+from phobos_core.lower.emitter import Emitter
+from phobos_core.lower.lines import LineTable
+from phobos_core.lower.windows import Window
+from phobos_core.syntax.ast import Span
+
+# Whether a jump has been taken: "break" and "continue" of the innermost loop, "return" of the kernel.
+Flag: TypeAlias = Literal["break", "continue", "return"]
+
+# A scalar by its symbol, a token by its buffer, a flag by its name.
+Key: TypeAlias = Symbol | Value | Flag
+State: TypeAlias = dict[Key, Value]
+
+
+@dataclass(slots=True)
+class Context:
+    """`names` maps dimensions, `@autotune` names and the keys of immutable scalars to values.
+
+    `tile_k` is TILE_K where it is bound; `shared_limit` what a block may use.
+    """
+
+    emit: Emitter
+    lines: LineTable
+    shared_limit: int
+    tile_k: int | None
+    names: dict[str, Value] = field(default_factory=dict)
+    state: State = field(default_factory=dict)
+    windows: dict[Symbol, Window] = field(default_factory=dict)
+    roots: Mapping[Symbol, Symbol] = field(default_factory=dict)
+    decisions: list[Decision] = field(default_factory=list)
+
+    def at(self, span: Span) -> int:
+        """Makes `span` the source of the ops that follow; gives its line."""
+        line = self.lines.line(span)
+        self.emit.build.line = line
+        return line
+
+    def symbolic(self, form: Sym) -> Value:
+        """The index value of a symbolic integer."""
+        if form.constant is not None:
+            return self.emit.index(form.constant)
+        total: Value | None = None
+        for monomial, coefficient in form.terms:
+            product = self.emit.index(coefficient)
+            for atom in monomial:
+                product = self.emit.binary("mul", product, self._atom(atom))
+            total = product if total is None else self.emit.add(total, product)
+        assert total is not None
+        return total
+
+    def _atom(self, atom: str | Opaque) -> Value:
+        if isinstance(atom, str):
+            return self.names[atom]
+        name = {"/": "div", "%": "rem"}.get(atom.op, atom.op)
+        return self.emit.binary(name, self.symbolic(atom.lhs), self.symbolic(atom.rhs))
+
+    def static(self, form: Sym) -> int | None:
+        """The value of a symbolic integer, where it is constant in this configuration."""
+        return form.constant if form.constant is not None else self.emit.facts.constant(self.symbolic(form))
+
+    def shape(self, dims: tuple[Sym, ...]) -> tuple[int, ...]:
+        """A shape that the checker found static."""
+        extents = tuple(self.static(d) for d in dims)
+        assert all(e is not None for e in extents)
+        return tuple(e for e in extents if e is not None)
+
+    def bind(self, symbol: Symbol, value: Value) -> None:
+        self.state[symbol] = value
+        if not symbol.mutable and value.type == INDEX:
+            self.names[symbol.key] = value

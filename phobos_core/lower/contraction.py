@@ -1,0 +1,153 @@
+"""Contractions: one `dot` where the K extent is static and its operands fit, else a loop over K.
+
+The loop accumulates into a shared tile: the statement's own target where nothing else reads it meanwhile, a
+temporary otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import gcd
+from typing import TypeAlias
+
+from phobos_core.analysis import program as p
+from phobos_core.analysis.symbolic import Sym
+from phobos_core.ir.module import Value
+from phobos_core.ir.types import MemType, element_of
+from phobos_core.lower import windows
+from phobos_core.lower.context import Context
+from phobos_core.lower.windows import Window
+
+_DEFAULT_STEP = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The run start :+ extent of an axis of a tile expression."""
+
+    axis: int
+    start: Value
+    extent: int
+
+
+# Emits the `dot` of a contraction, of all of K or of a part (on axis 1 of the left operand).
+Product: TypeAlias = Callable[[Part | None], Value]
+
+
+def contract(c: Context, e: p.Contract, product: Product) -> Value:
+    """The product as a virtual tile, over a temporary where K is walked."""
+    step = _step(c, e)
+    if step is None:
+        return product(None)
+    target = temporary(c, "dot", e.type)
+    _accumulate(c, e, target, step, product, from_zero=True)
+    return c.emit.build.load(windows.view(c.emit, target), c.state[target.base])
+
+
+def contract_into(c: Context, e: p.Contract, target: Window, product: Product, *, from_zero: bool) -> bool:
+    """Walks K adding into `target` itself; False where K is not walked or `target` has another type."""
+    step = _step(c, e)
+    if step is None or element_of(target.mem.type) != e.type.element:
+        return False
+    _accumulate(c, e, target, step, product, from_zero=from_zero)
+    return True
+
+
+def temporary(c: Context, name: str, type: p.TileType) -> Window:
+    """A new shared tile."""
+    shape = c.shape(type.shape)
+    mem, token = c.emit.build.alloc(name, type.element, shape)
+    c.state[mem] = token
+    return windows.root(c.emit, mem, mem, [c.emit.index(n) for n in shape], [1] * len(shape))
+
+
+def _accumulate(c: Context, e: p.Contract, target: Window, step: int, product: Product, *, from_zero: bool) -> None:
+    emit = c.emit
+    line = c.at(e.span)
+    mem = target.mem.type
+    assert isinstance(mem, MemType)
+    shape = c.shape(e.type.shape)
+    if from_zero:
+        zero = emit.const(0.0 if mem.element.is_float else 0, mem.element)
+        store(c, target, emit.shaped(zero, shape))
+    lo, hi, by = emit.index(0), c.symbolic(_extent(e)), emit.index(step)
+    outer, before = emit.build, c.state[target.base]
+    k, token = Value(lo.type, "k"), Value(before.type)
+    emit.facts.declare_loop(k, lo, hi, by)
+    emit.build = type(outer)(line)
+    c.state[target.base] = token
+    addend = product(Part(1, k, step))
+    total = emit.build.load(windows.view(emit, target), token)
+    store(c, target, emit.binary("add", total, addend))
+    emit.build.yield_([c.state[target.base]])
+    body = emit.build.block((k, token))
+    emit.build = outer
+    c.state[target.base] = outer.for_(lo, hi, by, [before], body).results[0]
+
+
+def store(c: Context, target: Window, tile: Value) -> None:
+    c.state[target.base] = c.emit.build.store(windows.view(c.emit, target), tile, c.state[target.base])
+
+
+def _extent(e: p.Contract) -> Sym:
+    assert isinstance(e.lhs.type, p.TileType)
+    return e.lhs.type.shape[1]
+
+
+def _step(c: Context, e: p.Contract) -> int | None:
+    """How far K is walked at a time; None for all of it at once."""
+    extent = c.static(_extent(e))
+    per_k = _staged(c, e.lhs, 0) + _staged(c, e.rhs, 1 if e.op == "dot" else 0)
+    if extent is not None and (extent * per_k <= c.shared_limit or not (_divisible(e.lhs) and _divisible(e.rhs))):
+        return None
+    step = c.tile_k or _DEFAULT_STEP
+    while step > 1 and step * per_k > c.shared_limit:
+        step //= 2
+    if extent is not None and not (_plain(e.lhs) and _plain(e.rhs)):
+        # Past the end a slice reads 0, of which a computed operand need not be 0.
+        step = gcd(step, extent)
+    return step
+
+
+def _staged(c: Context, operand: p.Expr, free: int) -> int:
+    """Bytes of shared memory that a unit of K of the operand takes while it is multiplied."""
+    assert isinstance(operand.type, p.TileType)
+    if isinstance(operand, p.TileRead):
+        mem = c.windows[operand.place.root].mem.type
+        assert isinstance(mem, MemType)
+        if mem.space == "shared":
+            return 0
+    return c.shape((operand.type.shape[free],))[0] * operand.type.element.bytes
+
+
+def _plain(e: p.Expr) -> bool:
+    """Whether the value of an absent element is 0."""
+    match e:
+        case p.TileRead():
+            return True
+        case p.Convert():
+            return _plain(e.operand)
+        case p.Shape(op="transpose"):
+            return _plain(e.operand)
+        case _:
+            return False
+
+
+def _divisible(e: p.Expr) -> bool:
+    """Whether a run of K of the value can be computed on its own."""
+    match e:
+        case p.Convert() | p.Unary():
+            return _divisible(e.operand)
+        case p.Binary() | p.Compare():
+            return _divisible(e.lhs) and _divisible(e.rhs)
+        case p.Select():
+            return _divisible(e.condition) and _divisible(e.then) and _divisible(e.orelse)
+        case p.Math():
+            return all(_divisible(a) for a in e.args)
+        case p.Shape():
+            return e.op == "transpose" and _divisible(e.operand)
+        case p.Reduce() | p.Iota() | p.Gather() | p.Contract():
+            return False
+        case _:
+            return True

@@ -1,0 +1,162 @@
+"""Emits tile IR with index arithmetic folded as it is built.
+
+Constants are shared and stand at the top of the kernel, so that a slice with ten zero offsets costs one op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from phobos_core.analysis.symbolic import FOLD
+from phobos_core.ir.builder import Builder
+from phobos_core.ir.integers import Integers
+from phobos_core.ir.module import Op, Value
+from phobos_core.ir.types import TileType
+from phobos_core.language.types import BOOL, INDEX, ScalarType
+
+_FOLD_INDEX: Mapping[str, Callable[[int, int], int]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "min": min,
+    "max": max,
+    "div": FOLD["/"],
+    "rem": FOLD["%"],
+}
+
+_FOLD_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "gt": lambda a, b: a > b,
+    "ge": lambda a, b: a >= b,
+}
+
+# x op c = x
+_NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "div": 1, "shl": 0, "shr": 0, "or": 0, "xor": 0}
+
+
+class Emitter:
+    """`build` appends to the block being built; `facts` knows the index values built so far."""
+
+    __slots__ = ("_bools", "_constants", "_index_bits", "_pool", "build", "facts")
+
+    def __init__(self, facts: Integers, index_bits: int) -> None:
+        self.facts = facts
+        self.build = Builder()
+        self._pool = Builder()
+        self._constants: dict[tuple[str, str], Value] = {}
+        self._bools: dict[Value, bool] = {}
+        self._index_bits = index_bits
+
+    @property
+    def constants(self) -> list[Op]:
+        """The constants used, to stand before everything else."""
+        return self._pool.ops
+
+    def const(self, value: int | float | bool, type: ScalarType) -> Value:
+        key = (repr(value), type.name)
+        known = self._constants.get(key)
+        if known is None:
+            known = self._pool.const(value, type)
+            self.facts.observe(self._pool.ops[-1])
+            self._constants[key] = known
+            if type == BOOL:
+                self._bools[known] = bool(value)
+        return known
+
+    def index(self, value: int) -> Value:
+        half = 1 << self._index_bits - 1
+        return self.const((value + half) % (2 * half) - half, INDEX)
+
+    def known_bool(self, value: Value) -> bool | None:
+        return self._bools.get(value)
+
+    def _observed(self, value: Value) -> Value:
+        """`value`, just built; a constant in its place where the facts say that it is one."""
+        self.facts.observe(self.build.ops[-1])
+        known = self.facts.constant(value)
+        if known is None:
+            return value
+        self.build.ops.pop()
+        return self.index(known)
+
+    def ctx(self, field: str) -> Value:
+        return self._observed(self.build.ctx(field))
+
+    def binary(self, name: str, lhs: Value, rhs: Value) -> Value:
+        if lhs.type == INDEX:
+            a, b = self.facts.constant(lhs), self.facts.constant(rhs)
+            if b is not None and _NEUTRAL.get(name) == b:
+                return lhs
+            if name in ("add", "or", "xor") and a == 0:
+                return rhs
+            if name == "mul" and a == 1:
+                return rhs
+            if a is not None and b is not None and name in _FOLD_INDEX and not (name in ("div", "rem") and b == 0):
+                return self.index(_FOLD_INDEX[name](a, b))
+            return self._observed(self.build.binary(name, lhs, rhs))
+        if lhs.type == BOOL:
+            a_known, b_known = self._bools.get(lhs), self._bools.get(rhs)
+            neutral = {"and": True, "or": False}.get(name)
+            if neutral is not None:
+                if a_known is not None:
+                    return rhs if a_known is neutral else lhs
+                if b_known is not None:
+                    return lhs if b_known is neutral else rhs
+        return self.build.binary(name, lhs, rhs)
+
+    def add(self, lhs: Value, rhs: Value) -> Value:
+        return self.binary("add", lhs, rhs)
+
+    def unary(self, name: str, operand: Value) -> Value:
+        if operand.type == INDEX:
+            return self._observed(self.build.unary(name, operand))
+        known = self._bools.get(operand)
+        if name == "not" and known is not None:
+            return self.const(not known, BOOL)
+        return self.build.unary(name, operand)
+
+    def cmp(self, predicate: str, lhs: Value, rhs: Value) -> Value:
+        if lhs.type == INDEX:
+            a, b = self.facts.constant(lhs), self.facts.constant(rhs)
+            if a is not None and b is not None:
+                return self.const(_FOLD_COMPARE[predicate](a, b), BOOL)
+        return self.build.cmp(predicate, lhs, rhs)
+
+    def select(self, condition: Value, then: Value, orelse: Value) -> Value:
+        known = self._bools.get(condition)
+        if known is not None:
+            return then if known else orelse
+        value = self.build.select(condition, then, orelse)
+        self.facts.observe(self.build.ops[-1])
+        return value
+
+    def convert(self, operand: Value, element: ScalarType) -> Value:
+        """To `element`; an index constant folds."""
+        value = self.build.convert(operand, element)
+        if value is not operand:
+            self.facts.observe(self.build.ops[-1])
+        return value
+
+    def shaped(self, value: Value, shape: tuple[int, ...]) -> Value:
+        """A scalar splatted, a tile broadcast, to `shape`."""
+        if isinstance(value.type, TileType):
+            return self.build.broadcast(value, shape)
+        return self.build.splat(value, shape)
+
+    def minimum(self, values: Sequence[Value]) -> Value:
+        result = values[0]
+        for value in values[1:]:
+            result = result if value is result else self.binary("min", result, value)
+        return result
+
+    def maximum(self, values: Sequence[Value]) -> Value:
+        result = values[0]
+        for value in values[1:]:
+            result = result if value is result else self.binary("max", result, value)
+        return result

@@ -1,0 +1,225 @@
+"""Expressions: a scalar gives a scalar value, a tile expression a virtual tile value.
+
+A `Part` restricts a tile expression to a run of one axis, for a contraction that walks its K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from phobos_core.analysis import program as p
+from phobos_core.analysis.symbolic import Sym
+from phobos_core.ir.module import Value
+from phobos_core.ir.types import TileType, element_of
+from phobos_core.language.types import F32, INDEX, ScalarType
+from phobos_core.lower import windows
+from phobos_core.lower.context import Context
+from phobos_core.lower.contraction import Part, contract
+from phobos_core.lower.windows import Cut, Window
+
+BINARY: Mapping[str, str] = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "div",
+    "%": "rem",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    "<<": "shl",
+    ">>": "shr",
+    "min": "min",
+    "max": "max",
+    "&&": "and",
+    "||": "or",
+}
+COMPARE: Mapping[str, str] = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+REDUCE: Mapping[str, str] = {"rowmax": "max", "rowsum": "sum", "rowargmax": "argmax"}
+
+
+def lower_expr(c: Context, e: p.Expr, part: Part | None = None) -> Value:
+    emit = c.emit
+    match e:
+        case p.Const():
+            return emit.index(int(e.value)) if e.type == INDEX else emit.const(e.value, e.type)
+        case p.SymConst():
+            return c.symbolic(e.value)
+        case p.ScalarRead():
+            return c.state[e.symbol]
+        case p.CtxRead():
+            return emit.ctx(e.field)
+        case p.Load():
+            return _load(c, e)
+        case p.TileRead():
+            return _tile_read(c, e, part)
+        case p.Convert():
+            operand = lower_expr(c, e.operand, part)
+            c.at(e.span)
+            return emit.convert(operand, element_of_type(e.type))
+        case p.Unary():
+            return _unary(c, e, part)
+        case p.Binary():
+            return _elementwise(c, BINARY[e.op], e, e.lhs, e.rhs, part)
+        case p.Compare():
+            a, b = _operands(c, e.type, (e.lhs, e.rhs), part)
+            c.at(e.span)
+            return emit.cmp(COMPARE[e.op], a, b)
+        case p.Select():
+            condition, then, orelse = _operands(c, e.type, (e.condition, e.then, e.orelse), part)
+            c.at(e.span)
+            return emit.select(condition, then, orelse)
+        case p.Math():
+            return _math(c, e, part)
+        case p.Iota():
+            c.at(e.span)
+            return emit.build.iota(e.axis, c.shape(e.type.shape))
+        case p.Reduce():
+            operand = lower_expr(c, e.operand, part)
+            c.at(e.span)
+            return emit.build.reduce(REDUCE[e.op], operand)
+        case p.Shape():
+            return _shape(c, e, part)
+        case p.Gather():
+            return _gather(c, e)
+        case p.Contract():
+            return contract(c, e, partial(product, c, e))
+
+
+def lower_tile(c: Context, e: p.Expr, shape: tuple[int, ...]) -> Value:
+    """A value that fills `shape`: a scalar is splatted, a tile broadcast."""
+    return c.emit.shaped(lower_expr(c, e), shape)
+
+
+def element_of_type(type: p.ValueType) -> ScalarType:
+    return type.element if isinstance(type, p.TileType) else type
+
+
+def product(c: Context, e: p.Contract, part: Part | None) -> Value:
+    """The `dot` of a contraction; `part` runs along axis 1 of the left operand."""
+    lhs = lower_expr(c, e.lhs, part)
+    if part is not None and e.op == "dot":
+        part = Part(0, part.start, part.extent)
+    rhs = lower_expr(c, e.rhs, part)
+    c.at(e.span)
+    return c.emit.build.dot(lhs, rhs, transposed=e.op == "dot_t")
+
+
+def window_of(c: Context, place: p.Place) -> Window:
+    """The window of a place; its subscripts are evaluated here."""
+    window = c.windows[place.root]
+    if place.flat:
+        window = _flattened(c, window)
+    if place.axes is None:
+        return window
+    return windows.cut(c.emit, window, [_cut(c, axis) for axis in place.axes])
+
+
+def point_of(c: Context, place: p.Place) -> tuple[Window, list[Value]]:
+    """The buffer and the indices of one element."""
+    window = c.windows[place.root]
+    if place.flat:
+        window = _flattened(c, window)
+    assert place.axes is not None
+    starts = [lower_expr(c, axis.start) for axis in place.axes]
+    return window, [c.emit.add(axis.offset, start) for axis, start in zip(window.axes, starts, strict=True)]
+
+
+def _flattened(c: Context, window: Window) -> Window:
+    mem = c.emit.build.flat(window.mem)
+    rows, columns = (axis.extent for axis in window.axes)
+    return windows.root(c.emit, mem, window.base, [c.emit.index(1), c.emit.binary("mul", rows, columns)], [1, 1])
+
+
+def _cut(c: Context, axis: p.Axis) -> Cut:
+    return Cut(lower_expr(c, axis.start), c.symbolic(axis.extent), axis.unmasked)
+
+
+def _load(c: Context, e: p.Load) -> Value:
+    window, indices = point_of(c, e.place)
+    c.at(e.span)
+    return c.emit.convert(c.emit.build.load_point(window.mem, indices, c.state[window.base]), e.type)
+
+
+def _tile_read(c: Context, e: p.TileRead, part: Part | None) -> Value:
+    window = window_of(c, e.place)
+    c.at(e.span)
+    if part is not None and not _is_one(e.type.shape[part.axis]):
+        window = windows.cut_axis(c.emit, window, part.axis, part.start, c.emit.index(part.extent))
+    return c.emit.build.load(windows.view(c.emit, window), c.state[window.base])
+
+
+def _is_one(extent: Sym) -> bool:
+    return extent.constant == 1
+
+
+def _extents(c: Context, type: p.TileType, part: Part | None) -> tuple[int, ...]:
+    if part is None:
+        return c.shape(type.shape)
+    dims = type.shape
+    return tuple(
+        part.extent if axis == part.axis and not _is_one(d) else c.shape((d,))[0] for axis, d in enumerate(dims)
+    )
+
+
+def _operands(c: Context, type: p.ValueType, operands: tuple[p.Expr, ...], part: Part | None) -> list[Value]:
+    """The operands of an element-wise node, brought to its shape."""
+    values = [lower_expr(c, e, part) for e in operands]
+    if not isinstance(type, p.TileType):
+        return values
+    shape = _extents(c, type, part)
+    return [c.emit.shaped(v, shape) for v in values]
+
+
+def _elementwise(c: Context, name: str, node: p.Binary, lhs: p.Expr, rhs: p.Expr, part: Part | None) -> Value:
+    a, b = _operands(c, node.type, (lhs, rhs), part)
+    c.at(node.span)
+    return c.emit.binary(name, a, b)
+
+
+def _unary(c: Context, e: p.Unary, part: Part | None) -> Value:
+    operand = lower_expr(c, e.operand, part)
+    c.at(e.span)
+    if e.op != "-":
+        return c.emit.unary("not", operand)
+    if isinstance(operand.type, TileType):
+        # On a tile, - is 0 - t: the sign of a zero differs from a flipped one.
+        zero = c.emit.const(0.0 if operand.type.element.is_float else 0, operand.type.element)
+        return c.emit.binary("sub", c.emit.shaped(zero, operand.type.shape), operand)
+    return c.emit.unary("neg", operand)
+
+
+def _math(c: Context, e: p.Math, part: Part | None) -> Value:
+    emit = c.emit
+    args = _operands(c, e.type, e.args, part)
+    c.at(e.span)
+    if e.op == "abs":
+        return emit.build.math("abs", args[0])
+    wide = [emit.convert(a, F32) for a in args]
+    if e.op == "pow":
+        base, exponent = wide
+        result = emit.build.math("exp", emit.build.binary("mul", exponent, emit.build.math("log", base)))
+    else:
+        result = emit.build.math(e.op, wide[0])
+    return emit.convert(result, element_of_type(e.type))
+
+
+def _shape(c: Context, e: p.Shape, part: Part | None) -> Value:
+    if e.op == "transpose":
+        turned = Part(1 - part.axis, part.start, part.extent) if part else None
+        operand = lower_expr(c, e.operand, turned)
+        c.at(e.span)
+        return c.emit.build.transpose(operand)
+    operand = lower_expr(c, e.operand)
+    c.at(e.span)
+    return c.emit.build.tril(operand) if e.op == "tril" else c.emit.build.cumsum(operand)
+
+
+def _gather(c: Context, e: p.Gather) -> Value:
+    window = window_of(c, e.table)
+    indices = lower_expr(c, e.indices)
+    c.at(e.span)
+    indices = c.emit.shaped(indices, c.shape(e.type.shape))
+    assert element_of(indices.type).is_integer
+    offsets = [axis.offset for axis in window.axes]
+    return c.emit.build.gather(window.mem, offsets, indices, c.state[window.base])

@@ -1,0 +1,183 @@
+"""Hands a tile's value to its only reader instead of storing and loading it.
+
+In: one store per statement, as lowered. Out: a whole-tile store whose value a single later statement reads, element by
+element, is gone, and that statement computes the value itself: a product that only feeds the element-wise statement
+after it is updated as it is written out, and chains of element-wise statements become one sweep. A tile that is never
+stored any more takes no memory.
+
+The reader must see what the store saw: no store in between may touch what the value reads. And it must evaluate each
+element once: at its own place, or as the operand of a `reduce` or `cumsum`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from phobos_core.ir.module import Decision, Kernel, Op, Placement, Value
+from phobos_core.ir.ops import OPS
+from phobos_core.ir.regions import Region, Regions
+from phobos_core.ir.rewrite import Index, edit, without_unused
+from phobos_core.ir.tree import INNER, Node, buffer_of, nodes
+from phobos_core.ir.types import MemType, TileType
+
+
+@dataclass(slots=True)
+class _Value:
+    """What a store's value tree holds, with what was handed to it: anchors, and reads as (node, region)."""
+
+    anchors: set[Op] = field(default_factory=set)
+    reads: list[tuple[Node, Region]] = field(default_factory=list)
+
+
+def forward(kernel: Kernel) -> Kernel:
+    index = Index(kernel.body)
+    finder = _Finder(index, Regions(kernel, index))
+    handed = [(store, reader) for store in index.ops if store.name == "store" and (reader := finder.reader(store))]
+    if not handed:
+        return kernel
+    values: dict[Value, Value] = {}
+    for store, _ in handed:
+        _, tile, token = store.operands
+        values[store.result] = token
+        for user in index.used_by(store.result):
+            if user.name == "load":
+                values[user.result] = tile
+    body = edit(kernel.body, replaced={store: () for store, _ in handed}, values=values)
+    body = without_unused(body)
+    left = {op.results[0] for op in Index(body).ops if op.name == "alloc"}
+    return replace(
+        kernel,
+        body=body,
+        decisions=(*kernel.decisions, *(_decision(index, store, reader) for store, reader in handed)),
+        tiles=(*kernel.tiles, *_never_stored(index, handed, left)),
+    )
+
+
+def _decision(index: Index, store: Op, reader: Op) -> Decision:
+    name = buffer_of(index, store.operands[0]).hint
+    choice = f"not stored: line {reader.line} takes each element as it is computed"
+    return Decision(store.line, name, choice, "nothing else reads this value")
+
+
+def _never_stored(index: Index, handed: Sequence[tuple[Op, Op]], left: set[Value]) -> list[Placement]:
+    """The tiles that need no memory any more."""
+    lines: dict[Value, list[int]] = {}
+    for store, reader in handed:
+        lines.setdefault(buffer_of(index, store.operands[0]), []).extend((store.line, reader.line))
+    found = []
+    for buffer, used in lines.items():
+        if buffer not in left:
+            alloc, mem = index.definition[buffer], buffer.type
+            assert isinstance(mem, MemType)
+            shape = tuple(n for n in mem.shape if n is not None)
+            live = (min(used), max(used))
+            name = str(alloc.attrs["name"])
+            found.append(Placement(name, alloc.line, shape, mem.element, "registers", 0, None, live))
+    return found
+
+
+class _Finder:
+    """Looks at the stores in program order; a reader found takes over what the store's value holds."""
+
+    def __init__(self, index: Index, regions: Regions) -> None:
+        self._index = index
+        self._regions = regions
+        self._values: dict[Op, _Value] = {}
+        self._trees: dict[Op, list[Node]] = {}
+        self._readers: dict[Op, set[Op]] = {}
+        for op in index.ops:
+            if op.name == "store":
+                self._trees[op] = tree = list(nodes(index, op.operands[1]))
+                for node in tree:
+                    self._readers.setdefault(node.op, set()).add(op)
+
+    def reader(self, store: Op) -> Op | None:
+        """The store that can compute the value of `store` itself, None if that one has to be made."""
+        value = self._value(store)
+        loads = self._loads(store)
+        if not loads:
+            return None
+        readers = set().union(*(self._readers.get(load, set()) for load in loads))
+        if len(readers) != 1:
+            return None
+        (reader,) = readers
+        if self._index.block_of[reader] is not self._index.block_of[store]:
+            return None
+        if not (self._evaluates_once(reader, loads, value) and self._unchanged(store, reader, value)):
+            return None
+        into = self._value(reader)
+        into.anchors |= value.anchors
+        into.reads += value.reads
+        return reader
+
+    def _value(self, store: Op) -> _Value:
+        if store not in self._values:
+            tree = self._trees[store]
+            self._values[store] = _Value(
+                {n.op for n in tree if OPS[n.op.name].anchor},
+                [
+                    (n, self._regions.of_view(n.op.operands[0]))
+                    if n.op.name == "load"
+                    else (n, self._regions.whole(n.op.operands[0]))
+                    for n in tree
+                    if OPS[n.op.name].effect == "read"
+                ],
+            )
+        return self._values[store]
+
+    def _loads(self, store: Op) -> list[Op] | None:
+        """The loads of what `store` wrote, if those and a store that overwrites all of it are all that follows."""
+        if not self._whole(store.operands[0]):
+            return None
+        loads = []
+        for user in self._index.used_by(store.result):
+            if user.name not in ("load", "store") or not self._whole(user.operands[0]):
+                return None
+            if user.name == "load":
+                if not _virtual(user.result):
+                    return None
+                loads.append(user)
+        return loads
+
+    def _whole(self, view: Value) -> bool:
+        """Whether a view is all of an allocation, element for element."""
+        region = self._regions.of_view(view)
+        op = self._index.defining(region.buffer, "alloc")
+        return (
+            op is not None
+            and op.attrs["stages"] == 1
+            and not region.flat
+            and isinstance(region.buffer.type, MemType)
+            and region.shape == region.buffer.type.shape
+            and all(start == (frozenset(), 0) for start in region.starts)
+            and set(self._index.definition[view].attrs["bounds"]) == {"none"}
+        )
+
+    def _evaluates_once(self, reader: Op, loads: Sequence[Op], value: _Value) -> bool:
+        """Whether the reader would compute each element of the value once, with at most one anchor."""
+        places = {(n.own, n.axes, n.anchor) for n in self._trees[reader] if n.op in loads}
+        if len(places) != 1:
+            return False
+        ((own, axes, anchor),) = places
+        if own:
+            return not value.anchors or (len(value.anchors) == 1 and not self._value(reader).anchors)
+        folded = anchor is not None and (anchor.name, axes) in (("reduce", (0, INNER)), ("cumsum", (INNER, 1)))
+        return folded and not value.anchors
+
+    def _unchanged(self, store: Op, reader: Op, value: _Value) -> bool:
+        """Whether what the value reads is the same where the reader stands, the reader's own store included."""
+        tokens = {n.op.operands[-1] for n, _ in value.reads}
+        first, last = self._index.end[store] + 1, self._index.position[reader]
+        for op in self._index.ops[first:last]:
+            if OPS[op.name].effect in ("write", "control") and not tokens.isdisjoint(op.operands):
+                return False
+        target = self._regions.of_view(reader.operands[0])
+        return all(
+            region.buffer is not target.buffer or (n.own and n.anchor is None and region == target)
+            for n, region in value.reads
+        )
+
+
+def _virtual(tile: Value) -> bool:
+    return isinstance(tile.type, TileType) and tile.type.layout is None

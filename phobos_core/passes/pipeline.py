@@ -1,0 +1,254 @@
+"""Fetches the slices that a loop copies into tiles one iteration ahead, into a second copy of each tile.
+
+In: a kernel whose staging copies are plain stores of loads (`copies.py`). Out: each eligible loop in one of two forms.
+
+With `cp.async`, where the target has it and the runs are 4, 8 or 16 bytes at aligned addresses:
+
+    copy the first slice to stage 0                         (if there is an iteration)
+    for i ..., stage:
+        wait for the copies; [barrier]; start copying the next slice to stage 1 - stage
+        the body, on `stage`
+    wait for the copies
+
+Else through registers: the next slice is loaded before the body and stored to the other stage after it. The last
+iteration fetches its own slice again, which keeps the loop free of branches, and nothing reads it.
+
+Each loop's outcome is a decision; `@pipeline` with no loop pipelined is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from phobos_core.ir.builder import Builder
+from phobos_core.ir.divisors import Vectors, Width
+from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
+from phobos_core.ir.rewrite import Index, edit, rewrite, with_attrs, with_body, without_unused
+from phobos_core.ir.tree import buffer_of
+from phobos_core.ir.types import TOKEN, Cyclic, ViewType
+from phobos_core.language.targets import TARGETS
+from phobos_core.language.types import INDEX
+from phobos_core.passes.copies import Copy, copies_of, reasons
+from phobos_core.passes.errors import PassError
+from phobos_core.passes.place_shared import footprint, limit
+
+_ASYNC_BYTES = (4, 8, 16)
+
+
+def pipeline(kernel: Kernel) -> Kernel:
+    decisions: list[Decision] = []
+    pipelined = False
+    for loop in [op for op in Index(kernel.body).ops if op.name == "for"][::-1]:
+        # Innermost first; the loop is looked up again, since what was rewritten inside made a new op of it.
+        kernel, decision, done = _loop(kernel, loop.regions[0].args[0])
+        decisions.append(decision)
+        pipelined |= done
+    if kernel.pipeline and not pipelined:
+        raise _nothing(kernel, decisions[::-1])
+    return replace(kernel, decisions=(*kernel.decisions, *decisions[::-1]))
+
+
+def _nothing(kernel: Kernel, decisions: Sequence[Decision]) -> PassError:
+    outcomes = "; ".join(f"`{d.op}` on line {d.line}: {d.reason}" for d in decisions) or "it has no `for` loop"
+    return PassError("nothing-pipelined", kernel.line, f"`@pipeline` on `{kernel.name}` pipelines nothing: {outcomes}")
+
+
+def _loop(kernel: Kernel, variable: Value) -> tuple[Kernel, Decision, bool]:
+    index = Index(kernel.body)
+    loop = index.owner[variable]
+    name = f"for {variable.hint}"
+    found, refused = copies_of(index, loop)
+    if found and loop.attrs.get("whole") and not kernel.pipeline:
+        refused = ["its extent need not be a multiple of its step; `@pipeline` pipelines the whole tiles"]
+        found = []
+    kept = _fitting(kernel, index, loop, found)
+    if not kept:
+        reason = reasons(refused) if not found else _too_large(kernel, found)
+        return kernel, Decision(loop.line, name, "not pipelined", reason), False
+    plan = _Plan(kernel, index, loop)
+    kernel = plan.apply(kept)
+    tiles = ", ".join(f"`{c.alloc.attrs['name']}`" for c in kept)
+    left = [f"`{c.alloc.attrs['name']}` does not fit twice" for c in found if c not in kept]
+    reason = "; ".join([f"{tiles} {plan.how}", *left, *dict.fromkeys(refused)])
+    return kernel, Decision(loop.line, name, "pipelined, two stages", reason), True
+
+
+def _fitting(kernel: Kernel, index: Index, loop: Op, found: Sequence[Copy]) -> list[Copy]:
+    """As many of the copies, in program order, as fit twice."""
+    if not found or _fits(kernel, index, loop, found):
+        return list(found)
+    kept: list[Copy] = []
+    for copy in found:
+        if _fits(kernel, index, loop, [*kept, copy]):
+            kept.append(copy)
+    return kept
+
+
+def _fits(kernel: Kernel, index: Index, loop: Op, copies: Sequence[Copy]) -> bool:
+    return footprint(_Plan(kernel, index, loop).apply(copies)) <= limit(kernel)
+
+
+def _too_large(kernel: Kernel, found: Sequence[Copy]) -> str:
+    tiles = ", ".join(f"`{c.alloc.attrs['name']}`" for c in found)
+    return f"a second copy of {tiles} does not fit the {limit(kernel) // 1024} KB of shared memory"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ahead:
+    """A copy with what the new loop makes of it."""
+
+    copy: Copy
+    width: Width
+    alloc: Op
+    argument: Value  # the buffer's token in the body
+
+    @property
+    def mem(self) -> Value:
+        return self.alloc.results[0]
+
+
+class _Plan:
+    """The rewriting of one loop."""
+
+    def __init__(self, kernel: Kernel, index: Index, loop: Op) -> None:
+        self.kernel = kernel
+        self.index = index
+        self.loop = loop
+        self.variable, *self.carried = loop.regions[0].args
+        self.stage = Value(INDEX, "stage")
+        self.how = ""
+
+    def apply(self, copies: Sequence[Copy]) -> Kernel:
+        vectors = Vectors(self.kernel, self.index)
+        ahead = [self.ahead(copy, vectors) for copy in copies]
+        barred = self.no_async(ahead)
+        if barred:
+            self.how = f"through registers, loaded before the body and stored after it: {barred}"
+        else:
+            bytes = sorted({a.width.vector * a.copy.mem.element.bytes for a in ahead})
+            self.how = f"by cp.async, {' and '.join(map(str, bytes))} bytes at a time"
+        replaced = self.replaced(ahead, use_async=not barred)
+        kernel = with_body(self.kernel, edit(self.kernel.body, replaced={self.loop: replaced}).ops)
+        relied = sorted({name for a in ahead for name in a.width.relies_on})
+        more = [r for r in vectors.requirements(relied) if r not in kernel.requires]
+        return replace(kernel, body=without_unused(kernel.body), requires=(*kernel.requires, *more))
+
+    def ahead(self, copy: Copy, vectors: Vectors) -> _Ahead:
+        width = vectors.widest([copy.source], copy.mem.shape[-1] or 1)
+        mem, token = copy.alloc.results
+        alloc = with_attrs(replace(copy.alloc, results=(Value(mem.type, mem.hint), Value(TOKEN, token.hint))), stages=2)
+        return _Ahead(copy, width, alloc, Value(TOKEN, token.hint))
+
+    def no_async(self, ahead: Sequence[_Ahead]) -> str:
+        """Why the copies cannot be `cp.async`; empty where they can."""
+        if not TARGETS[self.kernel.target].has("cp_async"):
+            return f"{self.kernel.target} has no cp.async"
+        if self.kernel.index_bits != 64:
+            return "cp.async takes 64-bit indices"
+        for a in ahead:
+            bytes = a.width.vector * a.copy.mem.element.bytes
+            if bytes not in _ASYNC_BYTES:
+                name = a.copy.alloc.attrs["name"]
+                return f"cp.async takes at least 4 aligned bytes, and the rows of `{name}` give {bytes}"
+        return ""
+
+    def replaced(self, ahead: Sequence[_Ahead], *, use_async: bool) -> list[Op]:
+        loop = self.loop
+        lo, hi, step = loop.operands[:3]
+        build = Builder(loop.line)
+        build.ops += [a.alloc for a in ahead]
+        first = self.first(build, ahead, lo, hi, use_async=use_async)
+        body = self.body(ahead, hi, step, use_async=use_async)
+        carried = [*loop.operands[3:], *first, build.index(0)]
+        results = [*loop.results, *(Value(v.type) for v in carried[len(loop.results) :])]
+        build.append(Op("for", (lo, hi, step, *carried), tuple(results), loop.attrs, (body,), loop.line))
+        if use_async:
+            # The last iteration's needless copies may not land in what comes to lie there next.
+            build.op("async_wait", (), (), {"pending": 0})
+        return build.ops
+
+    def first(self, build: Builder, ahead: Sequence[_Ahead], lo: Value, hi: Value, *, use_async: bool) -> list[Value]:
+        """Fetches the first slices, if there is an iteration. Gives the tokens."""
+        inner = Builder(build.line)
+        zero, values = inner.index(0), {self.variable: lo}
+        tokens = []
+        for a in ahead:
+            source = self.address(inner, a.copy, values)
+            target = _stage_of(inner, a, zero)
+            token = a.alloc.results[1]
+            if use_async:
+                tokens.append(_async_copy(inner, a, target, source, token))
+            else:
+                tokens.append(inner.store(target, inner.load(source, a.copy.load.operands[1]), token))
+        if use_async:
+            inner.op("async_commit")
+        inner.yield_(tokens)
+        nothing = Builder(build.line)
+        nothing.yield_([a.alloc.results[1] for a in ahead])
+        some = build.cmp("lt", lo, hi)
+        return list(build.if_(some, [TOKEN] * len(ahead), inner.block(), nothing.block()).results)
+
+    def body(self, ahead: Sequence[_Ahead], hi: Value, step: Value, *, use_async: bool) -> Block:
+        build = Builder(self.loop.line)
+        if use_async:
+            build.op("async_wait", (), (), {"pending": 0})
+        after = build.binary("add", self.variable, step)
+        following = build.select(build.cmp("lt", after, hi), after, self.variable)
+        other = build.binary("sub", build.index(1), self.stage)
+        values = {self.variable: following}
+        held: list[Value] = []
+        tokens: list[Value] = []
+        for a in ahead:
+            source = self.address(build, a.copy, values)
+            if use_async:
+                tokens.append(_async_copy(build, a, _stage_of(build, a, other), source, a.argument))
+            else:
+                layout = Cyclic(self.kernel.threads, a.width.vector)
+                held.append(build.load(source, a.copy.load.operands[1], layout))
+        if use_async:
+            build.op("async_commit")
+        now = tokens if use_async else [a.argument for a in ahead]
+        build.ops += self.rest(ahead, now)
+        last = build.ops.pop()
+        if not use_async:
+            for a, tile in zip(ahead, held, strict=True):
+                tokens.append(build.store(_stage_of(build, a, other), tile, a.argument))
+        build.append(replace(last, operands=(*last.operands, *tokens, other)))
+        return build.block((self.variable, *self.carried, *(a.argument for a in ahead), self.stage))
+
+    def rest(self, ahead: Sequence[_Ahead], now: Sequence[Value]) -> tuple[Op, ...]:
+        """The body's own ops, on the current stage."""
+        gone: dict[Op, Sequence[Op]] = {}
+        values: dict[Value, Value] = {}
+        for a, token in zip(ahead, now, strict=True):
+            gone |= {a.copy.alloc: (), a.copy.store: ()}
+            values |= {a.copy.alloc.results[0]: a.mem, a.copy.store.result: token}
+        buffers = {a.copy.alloc.results[0] for a in ahead}
+
+        def staged(op: Op) -> Sequence[Op] | None:
+            if op.name in ("view", "load_point") and buffer_of(self.index, op.operands[0]) in buffers:
+                return [replace(op, operands=(op.operands[0], self.stage, *op.operands[1:]))]
+            return None
+
+        block = rewrite(self.loop.regions[0], lambda op: gone[op] if op in gone else staged(op))
+        return edit(block, values=values).ops
+
+    def address(self, build: Builder, copy: Copy, values: Mapping[Value, Value]) -> Value:
+        """The view that the copy loads, computed for another value of the loop variable."""
+        known = dict(values)
+        for op in copy.address:
+            results = tuple(Value(v.type, v.hint) for v in op.results)
+            known |= dict(zip(op.results, results, strict=True))
+            build.append(replace(op, operands=tuple(known.get(v, v) for v in op.operands), results=results))
+        return known.get(copy.source, copy.source)
+
+
+def _stage_of(build: Builder, ahead: _Ahead, stage: Value) -> Value:
+    return build.whole(ahead.mem, stage)
+
+
+def _async_copy(build: Builder, ahead: _Ahead, target: Value, source: Value, token: Value) -> Value:
+    assert isinstance(target.type, ViewType)
+    operands = (target, source, token, ahead.copy.load.operands[1])
+    return build.op("async_copy", operands, (TOKEN,), {"vector": ahead.width.vector}).result

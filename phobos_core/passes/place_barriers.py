@@ -1,0 +1,202 @@
+"""Puts a barrier wherever a byte crosses from one thread to another, and nowhere else.
+
+In: a kernel whose stores have schedules and whose allocations have offsets. Out: the kernel with `barrier` ops.
+
+Walks the program with the set of accesses made since the last barrier. An op that conflicts with one of them (same
+bytes, one of the two writes, perhaps another thread) gets a barrier before it, which empties the set. Around a loop
+the set is carried until it stops growing; what was accessed in an earlier iteration is kept in the terms of that
+iteration (`_aged`), so that windows that the loop moves on are still seen to be apart. Last, each barrier whose removal
+leaves no conflict is removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+from phobos_core.ir.accesses import Access, Accesses, conflict
+from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
+from phobos_core.ir.regions import Atom, Earlier, Form, Region
+from phobos_core.ir.rewrite import Index, edit, with_body
+
+# The accesses since the last barrier. A copy that is not known to be complete comes with the number of groups that
+# were committed since it was issued; everything else with None.
+State: TypeAlias = frozenset[tuple[Access, int | None]]
+
+_MOST_GROUPS = 16
+# A barrier in a loop costs as much as this many outside of it.
+_LOOP_WEIGHT = 10
+
+
+def place_barriers(kernel: Kernel) -> Kernel:
+    index = Index(kernel.body)
+    flow = Flow(Accesses(kernel, index), index)
+    placed = flow.place(kernel.body)
+    before = {op: [Op("barrier", (), (), {}, (), op.line)] for op in placed}
+    kernel = with_body(kernel, edit(kernel.body, before=before).ops)
+    return replace(kernel, decisions=(*kernel.decisions, _decision(kernel, placed, index)))
+
+
+def _decision(kernel: Kernel, placed: Sequence[Op], index: Index) -> Decision:
+    inside = sum(_depth(index, op) > 0 for op in placed)
+    choice = f"{len(placed)} placed" + (f", {inside} of them in loops" if inside else "")
+    lines = ", ".join(map(str, sorted({op.line for op in placed if op.line})))
+    reason = (
+        f"before line{'s' if ',' in lines else ''} {lines}: other threads wrote or read those bytes since the last one"
+        if placed
+        else "no byte crosses from one thread to another"
+    )
+    return Decision(kernel.line, "barriers", choice, reason)
+
+
+class Flow:
+    """The walk. `place` decides where barriers go; `holds` checks a given set of them."""
+
+    def __init__(self, accesses: Accesses, index: Index) -> None:
+        self._accesses = {op: accesses.of(op) for op in index.ops}
+        self._index = index
+        self._fixed: frozenset[Op] | None = None
+        self._broken = False
+
+    def place(self, body: Block) -> list[Op]:
+        """The ops that need a barrier before them, each of which is needed in the presence of the others."""
+        _, placed = self._block(body, frozenset())
+        # Those in the innermost loops first: leaving one of them out saves most.
+        for op in sorted(placed, key=lambda op: -_depth(self._index, op)):
+            others = [other for other in placed if other is not op]
+            if self.holds(body, others):
+                placed = others
+        return placed
+
+    def holds(self, body: Block, barriers: Sequence[Op]) -> bool:
+        """Whether barriers before just these ops leave no conflict."""
+        self._fixed, self._broken = frozenset(barriers), False
+        self._block(body, frozenset())
+        self._fixed = None
+        return not self._broken
+
+    # Each step takes the state before and gives the state after, with the ops to put a barrier before.
+
+    def _block(self, block: Block, state: State) -> tuple[State, list[Op]]:
+        placed: list[Op] = []
+        for op in block.ops:
+            state, more = self._op(op, state)
+            placed += more
+        return state, placed
+
+    def _op(self, op: Op, state: State) -> tuple[State, list[Op]]:
+        match op.name:
+            case "for" | "while" | "if":
+                return self._around(op, state)
+            case "barrier":
+                return _unfinished(state), []
+            case "async_commit":
+                return frozenset((a, n if n is None else min(n + 1, _MOST_GROUPS)) for a, n in state), []
+            case "async_wait":
+                pending = op.attrs["pending"]
+                return frozenset((a, n if n is None or n <= pending else None) for a, n in state), []
+        mine = self._accesses[op]
+        if not mine:
+            return (_unfinished(state), []) if self._fixed is not None and op in self._fixed else (state, [])
+        placed: list[Op] = []
+        if self._fixed is not None and op in self._fixed:
+            state = _unfinished(state)
+        if any(n is None and conflict(a, before) for a in mine for before, n in state):
+            self._broken = True
+            state = _unfinished(state)
+            placed = [op]
+        return state | {(a, 0 if a.copies else None) for a in mine}, placed
+
+    def _around(self, op: Op, state: State) -> tuple[State, list[Op]]:
+        inner = self._branch if op.name == "if" else self._loop
+        if self._fixed is not None:
+            return inner(op, _unfinished(state) if op in self._fixed else state)
+        after, placed = inner(op, state)
+        if placed and any(n is None for _, n in state):
+            # One barrier before the loop may do for one in each iteration.
+            after_first, fewer = inner(op, _unfinished(state))
+            if 1 + self._cost(fewer, op) < self._cost(placed, op):
+                return after_first, [op, *fewer]
+        return after, placed
+
+    def _cost(self, placed: Sequence[Op], outer: Op) -> int:
+        depth = _depth(self._index, outer)
+        return sum(_LOOP_WEIGHT ** (_depth(self._index, op) - depth) for op in placed)
+
+    def _branch(self, op: Op, state: State) -> tuple[State, list[Op]]:
+        then, first = self._block(op.regions[0], state)
+        orelse, second = self._block(op.regions[1], state)
+        return self._left(op, then | orelse), first + second
+
+    def _loop(self, op: Op, state: State) -> tuple[State, list[Op]]:
+        while True:
+            # A `while` ends after its first region, a `for` before its only one.
+            leaving = current = state
+            placed: list[Op] = []
+            for number, region in enumerate(op.regions):
+                current, more = self._block(region, current)
+                placed = placed + more
+                if number == 0 and len(op.regions) == 2:
+                    leaving = current
+            grown = state | self._aged(op, current)
+            if grown == state:
+                return self._left(op, leaving), placed
+            state = grown
+
+    def _aged(self, loop: Op, state: State) -> State:
+        """The accesses of an iteration as the next one sees them."""
+        variable: Value | None = None
+        step: int | None = None
+        if loop.name == "for":
+            variable = loop.regions[0].args[0]
+            step_op = self._index.defining(loop.operands[2], "const")
+            step = step_op.attrs["value"] if step_op is not None else None
+
+        def aged(form: Form) -> Form | None:
+            terms: list[tuple[Atom, int]] = []
+            for atom, coefficient in form[0]:
+                if isinstance(atom, Earlier):
+                    terms.append((atom, coefficient))
+                elif atom is variable and step is not None:
+                    terms.append((Earlier(atom, step), coefficient))
+                elif self._index.inside(atom, loop):
+                    return None
+                else:
+                    terms.append((atom, coefficient))
+            return frozenset(terms), form[1]
+
+        return _mapped(state, aged)
+
+    def _left(self, around: Op, state: State) -> State:
+        """The accesses made inside `around` as what follows it sees them."""
+
+        def left(form: Form) -> Form | None:
+            values = (a.variable if isinstance(a, Earlier) else a for a, _ in form[0])
+            return None if any(self._index.inside(v, around) for v in values) else form
+
+        return _mapped(state, left)
+
+
+def _unfinished(state: State) -> State:
+    """What a barrier leaves: copies that may still be writing."""
+    return frozenset((a, n) for a, n in state if n is not None)
+
+
+def _mapped(state: State, form: Callable[[Form], Form | None]) -> State:
+    def mapped(access: Access) -> Access:
+        region = access.region
+        starts = tuple(form(s) if s is not None else None for s in region.starts)
+        stage = form(region.stage) if region.stage is not None else None
+        if starts == region.starts and stage == region.stage:
+            return access
+        moved = Region(region.buffer, stage, starts, region.shape, region.flat)
+        # A map in terms of the region no longer says which thread has which byte.
+        threads = access.threads if access.threads is not None and region not in access.threads else None
+        return replace(access, region=moved, threads=threads)
+
+    return frozenset((mapped(a), n) for a, n in state)
+
+
+def _depth(index: Index, op: Op) -> int:
+    return sum(around.name in ("for", "while") for around in index.ancestors(op))

@@ -1,0 +1,236 @@
+"""Gives each allocation its bytes of shared memory; those with disjoint lifetimes share them.
+
+In: allocations without offsets. Out: each `alloc` has an `offset`, under `@padstage` perhaps a `pitch`, and the kernel
+its totals and the placement of each tile for the report. More than a block may have is an error that lists the tiles.
+
+A lifetime runs from the first use to the last in program order. A use in a loop that the allocation stands outside of
+counts for the whole loop, since the next iteration may find it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+from phobos_core.ir.accesses import touches
+from phobos_core.ir.module import Kernel, Op, Placement, Value
+from phobos_core.ir.rewrite import Index, rewrite, with_attrs
+from phobos_core.ir.tree import buffer_of
+from phobos_core.ir.types import MemType
+from phobos_core.language.targets import STATIC_SHARED_LIMIT, TARGETS
+from phobos_core.passes.errors import PassError
+
+# The widest access needs this; it is a multiple of every element's size.
+_ALIGNMENT = 16
+# Rows that start this far apart meet the same banks.
+_BANK_ROW = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """An allocation and when it is in use: positions of ops and source lines, both inclusive."""
+
+    alloc: Op
+    first: int
+    last: int
+    lines: tuple[int, int]
+    pitch: int | None
+
+    @property
+    def mem(self) -> MemType:
+        type = self.alloc.results[0].type
+        assert isinstance(type, MemType)
+        return type
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(n for n in self.mem.shape if n is not None)
+
+    @property
+    def name(self) -> str:
+        return str(self.alloc.attrs["name"])
+
+    @property
+    def bytes(self) -> int:
+        row = self.pitch or self.shape[-1]
+        elements = prod(self.shape[:-1]) * row * int(self.alloc.attrs["stages"])
+        return _aligned(elements * self.mem.element.bytes)
+
+
+def place_shared(kernel: Kernel) -> Kernel:
+    tiles = lifetimes(kernel)
+    offsets = pack(tiles)
+    used = _peak(tiles, offsets)
+    if used > limit(kernel):
+        raise _over_limit(kernel, tiles, offsets, used)
+    placed = {tile.alloc: (offset, tile.pitch) for tile, offset in zip(tiles, offsets, strict=True)}
+
+    def visit(op: Op) -> Sequence[Op] | None:
+        if op not in placed:
+            return None
+        offset, pitch = placed[op]
+        return [with_attrs(op, offset=offset, **({"pitch": pitch} if pitch else {}))]
+
+    report = [
+        Placement(t.name, t.alloc.line, t.shape, t.mem.element, "shared", t.bytes, offset, t.lines)
+        for t, offset in zip(tiles, offsets, strict=True)
+    ]
+    return replace(
+        kernel,
+        body=rewrite(kernel.body, visit),
+        shared_bytes=used,
+        shared_bytes_without_reuse=sum(t.bytes for t in tiles),
+        tiles=tuple(sorted((*kernel.tiles, *report), key=lambda p: p.line)),
+    )
+
+
+def limit(kernel: Kernel) -> int:
+    """The bytes that a block of this kernel may have."""
+    return TARGETS[kernel.target].shared_per_block if kernel.dynamic_shared else STATIC_SHARED_LIMIT
+
+
+def footprint(kernel: Kernel) -> int:
+    """The bytes that placing would take, over the limit or not."""
+    tiles = lifetimes(kernel)
+    return _peak(tiles, pack(tiles))
+
+
+# Lifetimes
+
+
+def lifetimes(kernel: Kernel) -> list[Tile]:
+    """The allocations in program order; one that nothing touches lives where it stands."""
+    index = Index(kernel.body)
+    uses: dict[Value, list[Op]] = {op.results[0]: [] for op in index.ops if op.name == "alloc"}
+    for op in index.ops:
+        for touch in touches(index, op):
+            buffer = buffer_of(index, touch.place)
+            if buffer in uses:
+                uses[buffer].append(op)
+    return [_tile(kernel, index, index.definition[buffer], found) for buffer, found in uses.items()]
+
+
+def _tile(kernel: Kernel, index: Index, alloc: Op, uses: Sequence[Op]) -> Tile:
+    home = index.block_of[alloc]
+    spans = [_outermost(index, use, home) for use in uses]
+    first = min((index.position[op] for op in spans), default=index.position[alloc])
+    last = max((index.end[op] for op in spans), default=index.position[alloc])
+    lines = [op.line for op in (alloc, *uses) if op.line]
+    lines += [line for span in spans for line in _loop_lines(index, span)]
+    pitch = _pitch(index, alloc, uses) if kernel.padstage else None
+    return Tile(alloc, first, last, (min(lines, default=0), max(lines, default=0)), pitch)
+
+
+def _outermost(index: Index, use: Op, home: object) -> Op:
+    """The op of block `home` that holds `use`: itself or the loop or branch around it."""
+    while index.block_of[use] is not home:
+        around = index.parent[use]
+        assert around is not None
+        use = around
+    return use
+
+
+def _loop_lines(index: Index, op: Op) -> Iterable[int]:
+    """The lines of the ops in a loop: a tile from outside is kept until the last of them."""
+    if op.name not in ("for", "while"):
+        return ()
+    return (inner.line for inner in index.ops[index.position[op] : index.end[op] + 1] if inner.line)
+
+
+def _pitch(index: Index, alloc: Op, uses: Sequence[Op]) -> int | None:
+    """A padded row length for a tile that holds copies of a tensor's slices and whose rows share their banks."""
+    mem = alloc.results[0].type
+    assert isinstance(mem, MemType)
+    row = mem.shape[-1]
+    assert row is not None
+    flat = any(user.name == "flat" for user in index.used_by(alloc.results[0]))
+    if flat or prod(n for n in mem.shape[:-1] if n) == 1 or row * mem.element.bytes % _BANK_ROW:
+        return None
+    writes = [op for op in uses if _writes(index, op, alloc.results[0])]
+    if not writes or not all(_copies_slice(index, op) for op in writes):
+        return None
+    return row + _ALIGNMENT // mem.element.bytes
+
+
+def _writes(index: Index, op: Op, buffer: Value) -> bool:
+    return any(t.write and buffer_of(index, t.place) is buffer for t in touches(index, op))
+
+
+def _copies_slice(index: Index, op: Op) -> bool:
+    if op.name == "async_copy":
+        return True
+    load = index.defining(op.operands[1], "load") if op.name == "store" else None
+    return load is not None and buffer_of(index, load.operands[0]) not in index.definition
+
+
+# Packing
+
+
+def pack(tiles: Sequence[Tile]) -> list[int]:
+    """Offsets such that tiles in use at one time do not overlap: the best of a few orders of best fit."""
+    orders: list[Callable[[Tile], tuple[int, ...]]] = [
+        lambda t: (-t.bytes, t.first),
+        lambda t: (t.first, -t.bytes),
+        lambda t: (t.first - t.last, -t.bytes),
+        lambda t: ((t.first - t.last) * t.bytes,),
+        lambda t: (-t.last, -t.bytes),
+    ]
+    candidates = [_best_fit(sorted(tiles, key=order)) for order in orders]
+    best = min(candidates, key=lambda offsets: max((t.bytes + o for t, o in offsets.items()), default=0))
+    return [best[tile] for tile in tiles]
+
+
+def _best_fit(tiles: Sequence[Tile]) -> dict[Tile, int]:
+    """Each tile in turn into the smallest gap that holds it, among the tiles that it meets."""
+    offsets: dict[Tile, int] = {}
+    for tile in tiles:
+        taken = sorted((offsets[t], t.bytes) for t in offsets if t.first <= tile.last and tile.first <= t.last)
+        gaps, end = [], 0
+        for offset, size in taken:
+            if offset - end >= tile.bytes:
+                gaps.append((offset - end, end))
+            end = max(end, offset + size)
+        offsets[tile] = min(gaps)[1] if gaps else end
+    return offsets
+
+
+def _peak(tiles: Sequence[Tile], offsets: Sequence[int]) -> int:
+    return max((t.bytes + offset for t, offset in zip(tiles, offsets, strict=True)), default=0)
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+# The error
+
+
+def _over_limit(kernel: Kernel, tiles: Sequence[Tile], offsets: Sequence[int], used: int) -> PassError:
+    config = ", ".join(f"{name} = {value}" for name, value in kernel.config.items())
+    most = limit(kernel)
+    limit_text = (
+        f"the {most // 1024} KB that a block of {kernel.target} may have"
+        if kernel.dynamic_shared
+        else f"the {most // 1024} KB of static shared memory"
+    )
+    rows = [
+        (t.name, "x".join(map(str, t.shape)), str(t.mem.element), f"{t.bytes:,}", f"lines {t.lines[0]}-{t.lines[1]}")
+        for t in sorted(tiles, key=lambda t: -t.bytes)
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    table = "\n".join(
+        f"  {n:<{widths[0]}}  {s:<{widths[1]}}  {e:<{widths[2]}}  {b:>{widths[3]}} bytes  {live}"
+        for n, s, e, b, live in rows
+    )
+    per_block = TARGETS[kernel.target].shared_per_block
+    help = "make the tiles smaller"
+    if not kernel.dynamic_shared and used <= per_block:
+        help += f", or add @dynshared: a block of {kernel.target} may have {per_block // 1024} KB"
+    return PassError(
+        "over-shared-limit",
+        kernel.line,
+        f"`{kernel.name}`{f' with {config}' if config else ''} needs {used:,} bytes of shared memory, more than "
+        f"{limit_text}; its tiles, some of which share bytes:\n{table}",
+        help,
+    )

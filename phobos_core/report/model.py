@@ -1,0 +1,127 @@
+"""The report of a build as data: what `build --format json` prints, in the same names and the same shape.
+
+In: built by `report.collect` from a compiled kernel. Out: frozen dataclasses, which `report.as_json` and
+`report.text` render. Lines are 1-based. A number that only ptxas can give is None where there was none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+SCHEMA = "phobos.build/1"
+
+Status = Literal["ok", "skipped", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """How the host has to launch the entry. `cooperative`: all blocks of the grid have to be co-resident."""
+
+    threads: int
+    min_blocks: int | None
+    max_registers: int | None
+    dynamic_shared_bytes: int
+    cooperative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """One parameter of the PTX entry, in order. A dimension bound at compile time stands in `dims` as its value."""
+
+    name: str
+    kind: Literal["tensor", "scalar", "dim"]
+    dtype: str
+    dims: tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """As ptxas reports them; `shared_bytes` is static plus dynamic."""
+
+    registers: int | None = None
+    shared_bytes: int | None = None
+    local_bytes: int | None = None
+    spill_store_bytes: int | None = None
+    spill_load_bytes: int | None = None
+    constant_bytes: int | None = None
+    barriers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OccupancyReport:
+    blocks_per_sm: int | None = None
+    warps_per_sm: int | None = None
+    fraction: float | None = None
+    limiter: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """A tile and where its bytes are. `live` is the first and the last source line that needs them."""
+
+    name: str
+    line: int
+    shape: tuple[int, ...]
+    dtype: str
+    storage: Literal["registers", "shared", "view"]
+    bytes: int
+    offset: int | None
+    live: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    line: int
+    op: str
+    choice: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReport:
+    """One kernel in one configuration for one target.
+
+    `suggested_grid` has an expression over the dimensions for each grid axis that the slices give one for;
+    `coresident_grid` is the most blocks that run at once, over the number of SMs; `cliff` is the smallest change
+    that puts more blocks on an SM.
+    """
+
+    kernel: str
+    file: str
+    line: int
+    target: str
+    config: Mapping[str, int]
+    dims: Mapping[str, int]
+    index_bits: int
+    artifacts: Mapping[str, str]
+    launch: Launch
+    params: tuple[Param, ...]
+    resources: Resources
+    occupancy: OccupancyReport
+    tiles: tuple[Tile, ...]
+    decisions: tuple[Decision, ...]
+    requires: tuple[str, ...]
+    suggested_grid: tuple[str, ...]
+    coresident_grid: str | None
+    shared_bytes_without_reuse: int
+    cliff: str | None
+    status: Status
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assembler:
+    path: str
+    version: str
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """What made the numbers: `ptxas` has every assembler that was used, none where none was found."""
+
+    phobos: str
+    llvm: str
+    ptxas: tuple[Assembler, ...]

@@ -1,0 +1,142 @@
+"""One kernel, one configuration, one target: checked program in, PTX and report out.
+
+The unit of work that `--jobs` hands to processes: a `Request` and a `Compiled` can be pickled. What goes wrong with
+the kernel is a diagnostic in the result, never an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from phobos_core import codegen, lower, passes
+from phobos_core.ir import module as ir
+from phobos_core.ir.printer import print_kernel
+from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.report.collect import collect
+from phobos_core.report.grid import suggested_grid
+from phobos_core.report.model import KernelReport
+from phobos_core.report.source import Source
+from phobos_core.runtime.assembly import Assembled, assemble, disassemble
+from phobos_core.runtime.frontend import Placed
+from phobos_core.runtime.places import at_line
+from phobos_core.toolchain import ptxas
+
+Artifact = Literal["ptx", "cubin", "sass", "llvm", "ir"]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`assembler` None leaves the resources unknown."""
+
+    source: Source
+    placed: Placed
+    target: str
+    config: Mapping[str, int]
+    index_bits: int
+    emit: tuple[Artifact, ...] = ("ptx",)
+    assembler: ptxas.Ptxas | None = None
+    time_limit: float = ptxas.TIME_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """A kernel as far as the compiler itself takes it: `ptx` is None where `diagnostics` has an error.
+
+    `kernel` is then the tile IR as far as it came, None where there is none.
+    """
+
+    request: Request
+    kernel: ir.Kernel | None
+    ptx: str | None
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """`artifacts` has what was asked for and could be made; `report` is None where there was no kernel to report."""
+
+    request: Request
+    report: KernelReport | None
+    diagnostics: tuple[Diagnostic, ...]
+    artifacts: Mapping[Artifact, bytes] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        return any(found.severity == "error" for found in self.diagnostics)
+
+
+def translate(request: Request) -> Translated:
+    """To PTX, which needs no NVIDIA software."""
+    kernel: ir.Kernel | None = None
+    try:
+        kernel = lower.lower(
+            request.placed.kernel,
+            lower.LineTable(request.source.text, request.placed.offset),
+            target=request.target,
+            config=request.config,
+            dims=request.placed.bound,
+            index_bits=request.index_bits,
+        )
+        kernel = passes.run(kernel)
+        return Translated(request, kernel, codegen.emit(kernel))
+    except (lower.LowerError, passes.PassError, codegen.CodegenError) as error:
+        help = getattr(error, "help", None)
+        found = at_line(request.source, request.placed, error.line, error.code, error.message, help=help)
+        return Translated(request, kernel, None, (found,))
+
+
+def compile_kernel(request: Request) -> Compiled:
+    """To PTX and through the assembler, with everything that was asked for and the report."""
+    translated = translate(request)
+    kernel, ptx = translated.kernel, translated.ptx
+    if kernel is None or ptx is None:
+        return Compiled(request, report(translated, Assembled()), translated.diagnostics)
+    assembled = assemble(request.source, request.placed, kernel, ptx, request.assembler, request.time_limit)
+    return Compiled(
+        request,
+        report(translated, assembled),
+        (*translated.diagnostics, *assembled.diagnostics),
+        _artifacts(request, kernel, ptx, assembled),
+    )
+
+
+def report(translated: Translated, assembled: Assembled) -> KernelReport | None:
+    kernel, request = translated.kernel, translated.request
+    if kernel is None:
+        return None
+    errors = [d.message for d in (*translated.diagnostics, *assembled.diagnostics) if d.severity == "error"]
+    return collect(
+        kernel,
+        request.source.name,
+        assembled.resources,
+        dims=request.placed.bound,
+        suggested_grid=suggested_grid(request.placed.kernel, {**request.config, **request.placed.bound}),
+        status="error" if errors else "ok",
+        notes=(*assembled.notes, *errors),
+    )
+
+
+def _artifacts(request: Request, kernel: ir.Kernel, ptx: str, assembled: Assembled) -> dict[Artifact, bytes]:
+    """The PTX is kept also where ptxas refuses it: it is what one has to look at then."""
+    made: dict[Artifact, bytes] = {}
+    for kind in request.emit:
+        match kind:
+            case "ptx":
+                made[kind] = ptx.encode()
+            case "llvm":
+                made[kind] = codegen.emit_llvm(kernel).encode()
+            case "ir":
+                made[kind] = print_kernel(kernel).encode()
+            case "cubin" if assembled.cubin is not None:
+                made[kind] = assembled.cubin
+            case "sass" if assembled.cubin is not None:
+                made[kind] = disassemble(assembled.cubin).encode()
+    return made
+
+
+def llvm_version() -> str:
+    from llvmlite import binding
+
+    return ".".join(map(str, binding.llvm_version_info))
