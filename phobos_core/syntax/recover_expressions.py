@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
+from phobos_core.language.builtins import COLLECTIVES
+from phobos_core.language.operators import BINARY
 from phobos_core.syntax import build
 from phobos_core.syntax.ast import (
     Binary,
@@ -30,14 +32,9 @@ from phobos_core.syntax.ast import (
 from phobos_core.syntax.stream import LOOKAHEAD, NEVER_IN_BRACKETS, Stream, reserved
 from phobos_core.syntax.tokens import Kind
 
-# Loosest first, all left-associative.
-_LEVELS = ["||", "&&", "== !=", "< <= > >=", "|", "^", "&", "<< >>", "+ -", "* / %"]
-PRECEDENCE = {op: level for level, ops in enumerate(_LEVELS, 1) for op in ops.split()}
-
 # What stands between angle brackets binds tighter than a comparison.
-OPERAND = PRECEDENCE["|"]
+OPERAND = BINARY["|"].level
 
-GROUP_OPERATIONS = frozenset(("sum", "max", "min", "any", "all", "argmax", "reduce", "shfl"))
 MODES = frozenset(("over", "from", "xor", "down", "up"))
 
 
@@ -48,12 +45,12 @@ def expression(s: Stream, level: int = 1) -> Expr:
     left = _unary(s)
     while True:
         op = s.token
-        precedence = PRECEDENCE.get(op.text, 0)
-        if precedence < level or s.ends_statement():
+        binary = BINARY.get(op.text)
+        if binary is None or binary.level < level or s.ends_statement():
             s.depth -= 1
             return left
         s.take()
-        right = expression(s, precedence + 1)
+        right = expression(s, binary.level + 1)
         left = Binary(s.since(start), op.text, Span(op.start, op.end), left, right)
 
 
@@ -144,7 +141,7 @@ def _ctx_field(s: Stream) -> CtxField:
 
 def _collective(s: Stream) -> Collective | None:
     """A collective or shuffle, or None where the name is only a name, compared perhaps with one named `from`."""
-    if s.token.text not in GROUP_OPERATIONS or s.peek(1).text != "<" or s.peek(2).text not in MODES:
+    if s.token.text not in COLLECTIVES or s.peek(1).text != "<" or s.peek(2).text not in MODES:
         return None
     after = s.peek(3)
     plain = after.kind in (Kind.NAME, Kind.INT, Kind.FLOAT, Kind.KEYWORD) and not after.first

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from phobos_core.language.diagnostic import Diagnostic, Related
+from phobos_core.language.operators import COMPOUND
 from phobos_core.syntax import build
 from phobos_core.syntax.ast import Name, Span
 from phobos_core.syntax.tokens import Kind, Token, tokenize
@@ -17,7 +18,7 @@ from phobos_core.syntax.tokens import Kind, Token, tokenize
 T = TypeVar("T")
 
 STATEMENT_WORDS = frozenset(("let", "var", "if", "else", "for", "while", "break", "continue", "return", "kernel", "fn"))
-ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
+ASSIGNMENTS = frozenset(("=", *COMPOUND))
 NEVER_IN_BRACKETS = ASSIGNMENTS | {"{", "}", ";"}
 
 # How many tokens a guess may look at, so that no text takes quadratic time.
@@ -26,7 +27,7 @@ LOOKAHEAD = 1000
 CLOSERS = {"(": ")", "[": "]", "<": ">"}
 
 
-class Abandoned(Exception):  # noqa: N818 - control flow, not an error: the diagnostic is already reported
+class Abandoned(Exception):
     pass
 
 

@@ -10,12 +10,9 @@ import re
 from enum import Enum, auto
 from typing import NamedTuple
 
-# fmt: off
-KEYWORDS = frozenset((
-    "kernel", "fn", "let", "var", "if", "else", "for", "in", "while", "break", "continue", "return",
-    "true", "false", "ctx",
-))
-# fmt: on
+from phobos_core.language.keywords import KEYWORDS, RESERVED_NAME
+
+WORDS = frozenset((*KEYWORDS, RESERVED_NAME))
 
 
 class Kind(Enum):
@@ -74,7 +71,7 @@ def tokenize(text: str) -> list[Token]:
             first = True
             continue
         kind = Kind[name or "STRAY"]
-        if kind is Kind.NAME and match[0] in KEYWORDS:
+        if kind is Kind.NAME and match[0] in WORDS:
             kind = Kind.KEYWORD
         tokens.append(Token(kind, match[0], match.start(), match.end(), first))
         first = False
