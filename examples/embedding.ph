@@ -4,5 +4,5 @@
 kernel embedding(TABLE: tensor<f16>[1, VD], TOKENS: tensor<i32>[N, 1], OUT: tensor<f16>[N, D]) {
   let r = ctx.block.x * ROWS
   var at: tile<i32>[ROWS, D] = TOKENS[r :+ ROWS, :] * D + iota(1)
-  OUT[r :+ ROWS, :] = gather(TABLE, at)
+  OUT[r :+ ROWS, :] = gather(TABLE[:, :], at)
 }

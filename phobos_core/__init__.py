@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from phobos_core.runtime.api import CompileError, check_text, compile, compile_text
+    from phobos_core.runtime.arguments import LaunchError
+    from phobos_core.runtime.devices import KernelFault
     from phobos_core.runtime.module import Kernel, Module
     from phobos_core.runtime.options import UsageError
 
@@ -18,6 +20,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "CompileError": "phobos_core.runtime.api",
     "Kernel": "phobos_core.runtime.module",
+    "KernelFault": "phobos_core.runtime.devices",
+    "LaunchError": "phobos_core.runtime.arguments",
     "Module": "phobos_core.runtime.module",
     "UsageError": "phobos_core.runtime.options",
     "check_text": "phobos_core.runtime.api",
@@ -25,7 +29,18 @@ _HOMES = {
     "compile_text": "phobos_core.runtime.api",
 }
 
-__all__ = ["CompileError", "Kernel", "Module", "UsageError", "__version__", "check_text", "compile", "compile_text"]
+__all__ = [
+    "CompileError",
+    "Kernel",
+    "KernelFault",
+    "LaunchError",
+    "Module",
+    "UsageError",
+    "__version__",
+    "check_text",
+    "compile",
+    "compile_text",
+]
 
 
 def __getattr__(name: str) -> Any:

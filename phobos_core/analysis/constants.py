@@ -21,7 +21,7 @@ from phobos_core.analysis.symbolic import (
     truncated_division,
     truncated_remainder,
 )
-from phobos_core.language.types import BF16, F16, F32, INDEX, Kind, ScalarType
+from phobos_core.language.types import BF16, F16, F32, I8, INDEX, Kind, ScalarType
 
 ZERO = sym(0)
 ONE = sym(1)
@@ -164,7 +164,10 @@ def _folded(op: str, a: Sym, b: Sym) -> Sym | None:
 
 
 def value_of(cx: Context, expr: pg.Expr) -> Sym | None:
-    """The value of an index expression over names, where it has one."""
+    """The value of an integer expression over names, where it has one.
+
+    An i32 or i64 is followed as if it did not wrap: an offset that does is far outside every tensor.
+    """
     match expr:
         case pg.SymConst(_, _, value):
             return value
@@ -175,16 +178,19 @@ def value_of(cx: Context, expr: pg.Expr) -> Sym | None:
         case pg.CtxRead(_, _, field):
             return sym(f"ctx.{field}")
         case pg.Convert(_, type_, operand) if type_ is INDEX:
-            # An integer widens to index without a change; anything computed in a narrower type may have wrapped.
-            return value_of(cx, operand) if isinstance(operand, pg.ScalarRead) else None
-        case pg.Binary(_, type_, op, lhs, rhs) if type_ is INDEX:
+            return value_of(cx, operand)
+        case pg.Binary(_, type_, op, lhs, rhs) if _followed(type_):
             left = value_of(cx, lhs)
             right = value_of(cx, rhs) if left is not None else None
             return fold_symbolic(op, left, right) if left is not None and right is not None else None
-        case pg.Unary(_, type_, "-", operand) if type_ is INDEX:
+        case pg.Unary(_, type_, "-", operand) if _followed(type_):
             inner = value_of(cx, operand)
             return None if inner is None else ZERO - inner
     return None
+
+
+def _followed(type_: pg.ValueType) -> bool:
+    return isinstance(type_, ScalarType) and type_.is_integer and type_ != I8
 
 
 def _immutable(cx: Context, symbol: pg.Symbol) -> Sym:
@@ -192,7 +198,7 @@ def _immutable(cx: Context, symbol: pg.Symbol) -> Sym:
     known = cx.values.get(symbol)
     if known is None:
         definition = cx.definitions.get(symbol)
-        value = None if definition is None or symbol.type is not INDEX else value_of(cx, definition)
+        value = None if definition is None or not _followed(definition.type) else value_of(cx, definition)
         changing = value is None or any(name.startswith("?") for name in value.names)
         known = sym(symbol.key) if changing or value is None else value
         cx.values[symbol] = known

@@ -211,7 +211,7 @@ def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> 
             count = index_value(cx, length, "the length of a span")
             if start is None or count is None:
                 return None
-            return pg.Axis(start, _extent(cx, span, count), False, False)
+            return _sliced(cx, span, start, count)
         case ast.RangeSub(_, None, None):
             return pg.Axis(zero, below, False, True)
         case ast.RangeSub(span, first_or_none, end):
@@ -222,17 +222,21 @@ def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> 
             if start is None or stop is None:
                 return None
             if first_or_none is None:
-                return pg.Axis(start, _extent(cx, span, stop), False, False)
-            length_node = pg.Binary(span, INDEX, "-", stop, start)
-            return pg.Axis(start, _extent(cx, span, length_node), False, False)
+                return _sliced(cx, span, start, stop)
+            return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start))
 
 
-def _to_the_end(cx: Context, span: ast.Span, start: pg.Expr, below: Sym) -> pg.Axis:
+def _to_the_end(cx: Context, span: ast.Span, start: pg.Expr, below: Sym) -> pg.Axis | None:
     size = pg.SymConst(span, INDEX, below)
-    return pg.Axis(start, _extent(cx, span, pg.Binary(span, INDEX, "-", size, start)), False, True)
+    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", size, start), unmasked=True)
 
 
-def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym:
+def _sliced(cx: Context, span: ast.Span, start: pg.Expr, length: pg.Expr, *, unmasked: bool = False) -> pg.Axis | None:
+    extent = _extent(cx, span, length)
+    return None if extent is None else pg.Axis(start, extent, False, unmasked)
+
+
+def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym | None:
     """The extent of a slice; one that no name can express is computed into a hidden scalar."""
     value = value_of(cx, length)
     if value is None or not expressible(value):
@@ -240,8 +244,7 @@ def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym:
         symbol = cx.symbol(name, pg.SymbolKind.SCALAR, INDEX, hidden=True)
         cx.out.append(pg.BindScalar(span, symbol, length))
         return Sym((((symbol.key,), 1),))
-    positive(cx, span, value, "empty-slice", "a slice selects at least one element")
-    return value
+    return value if positive(cx, span, value, "empty-slice", "a slice selects at least one element") else None
 
 
 def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> bool:

@@ -85,7 +85,7 @@ declare {type} @llvm.trunc.{suffix}({type})
 declare {type} @llvm.fma.{suffix}({type}, {type}, {type})
 declare {type} @llvm.copysign.{suffix}({type}, {type})
 declare {type} @{divide}({type}, {type})
-define internal {type} @remainder.{suffix}({type} %a, {type} %b) {{
+define internal {type} @remainder.{suffix}({type} %a, {type} %b) alwaysinline {{
 entry:
   %x = call {type} @llvm.fabs.{suffix}({type} %a)
   %y = call {type} @llvm.fabs.{suffix}({type} %b)

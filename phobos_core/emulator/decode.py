@@ -231,7 +231,7 @@ class Decoder:
         def masked(active: Active) -> None:
             np.putmask(destination, active.mask, function(*sources))
 
-        return MicroOp(partial(function, *sources, destination), masked)
+        return MicroOp(partial(function, *sources, out=destination), masked)
 
     def computed(self, function: Callable[..., Value], destination: Array, *sources: Value) -> MicroOp:
         """Any function from rows to a row or scalar; its result is converted to the destination's type."""

@@ -125,7 +125,7 @@ class _Plan:
         ahead = [self.ahead(copy, vectors) for copy in copies]
         barred = self.no_async(ahead)
         if barred:
-            self.how = f"are loaded to registers before the body and stored after it: {barred}"
+            self.how = f"through registers, loaded before the body and stored after it: {barred}"
         else:
             bytes = sorted({a.width.vector * a.copy.mem.element.bytes for a in ahead})
             self.how = f"by cp.async, {' and '.join(map(str, bytes))} bytes at a time"

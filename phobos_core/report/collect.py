@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from phobos_core.ir import module as ir
 from phobos_core.language.targets import TARGETS
+from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.report.model import (
     Decision,
     KernelReport,
@@ -46,7 +47,7 @@ def collect(
         index_bits=kernel.index_bits,
         artifacts={},
         launch=Launch(kernel.threads, kernel.min_blocks, kernel.max_registers, dynamic, kernel.persistent),
-        params=tuple(Param(p.name, p.kind, str(p.dtype), p.dims) for p in kernel.params),
+        params=tuple(Param(p.name, p.kind, _dtype(p.dtype, kernel.index_bits), p.dims) for p in kernel.params),
         resources=resources,
         occupancy=fits,
         tiles=tuple(
@@ -61,6 +62,11 @@ def collect(
         status=status,
         notes=(*kernel.notes, *notes),
     )
+
+
+def _dtype(dtype: ScalarType, index_bits: int) -> str:
+    """The type as the entry takes it: an index is an integer of the width compiled for."""
+    return f"i{index_bits}" if dtype == INDEX else str(dtype)
 
 
 def _resources(
@@ -84,7 +90,7 @@ def _resources(
             constant_bytes=assembled.constant_bytes,
             barriers=assembled.barriers,
         ),
-        OccupancyReport(fits.blocks, fits.warps, fits.fraction, fits.limiters[0]),
+        OccupancyReport(fits.blocks, fits.warps, fits.fraction, fits.limiters[0], fits.limiters),
         f"{fits.blocks} * SMs",
         str(cliff) if cliff else None,
     )

@@ -92,13 +92,12 @@ def _compile(
     if checked.failed:
         raise CompileError(checked.findings)
     check_names(checked.names, options)
-    kernels: dict[str, Kernel] = {}
-    findings = list(checked.findings)
-    for placed in checked.kernels:
-        chosen = next(configurations(placed.kernel, options))
-        translated = translate(Request(source, placed, target, chosen, index_bits))
-        findings += [Finding(source, found) for found in translated.diagnostics]
-        kernels[placed.kernel.name] = Kernel(translated)
+    requests = [
+        Request(source, placed, target, next(configurations(placed.kernel, options)), index_bits)
+        for placed in checked.kernels
+    ]
+    translated = [translate(request) for request in requests]
+    findings = [*checked.findings, *(Finding(source, found) for each in translated for found in each.diagnostics)]
     if any(finding.diagnostic.severity == "error" for finding in findings):
         raise CompileError(findings)
-    return Module(kernels, tuple(findings))
+    return Module({each.request.placed.kernel.name: Kernel(each) for each in translated}, findings)

@@ -29,7 +29,9 @@ class Assembled:
     notes: tuple[str, ...] = ()
 
 
-def assemble(source: Source, placed: Placed, kernel: ir.Kernel, ptx: str, tool: ptxas.Ptxas | None, time_limit: float) -> Assembled:
+def assemble(
+    source: Source, placed: Placed, kernel: ir.Kernel, ptx: str, tool: ptxas.Ptxas | None, time_limit: float
+) -> Assembled:
     """Without an assembler the resources stay unknown, and the reason is a note."""
     if tool is None:
         return Assembled(notes=(ptxas.why_none(kernel.target),))

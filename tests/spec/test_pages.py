@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 
 import phobos_core as phobos
+from phobos_core.report.source import Source
+from phobos_core.runtime import frontend
+from phobos_core.runtime.options import Options
 from tests.spec.harness import Case, read_page
 
 PAGES = sorted(p for p in Path(__file__).parent.glob("*.md") if p.name != "README.md")
@@ -36,7 +39,8 @@ EXPECT = re.compile(r"^expect (\w+)(?:\[([\d.e-]+)\])? ([=~]) (.*)$")
 
 @pytest.mark.parametrize("case", CASES)
 def test_diagnostics(case: Case) -> None:
-    found = phobos.check_text(case.source, name="page.ph", target=case.target, dims=case.dims)
+    options = Options(target=case.target, bindings=case.dims)
+    found = [f.diagnostic for f in frontend.check(Source("page.ph", case.source.encode()), options).findings]
     lines = [case.source.encode()[: d.start].count(b"\n") for d in found]
     left = list(zip(lines, found, strict=True))
     for expected in case.expectations:
@@ -53,7 +57,7 @@ def test_diagnostics(case: Case) -> None:
 @pytest.mark.parametrize(("case", "run", "device"), RUNS)
 def test_runs(case: Case, run: tuple[int, str, str], device: str) -> None:
     _, options, body = run
-    kernel = phobos.compile_text(case.source, name="page.ph", target=case.target, dims=case.dims).kernels[0]
+    (kernel,) = phobos.compile_text(case.source, name="page.ph", target=case.target, dims=case.dims).values()
     words = dict(word.split("=") for word in options.split())
     grid = tuple(int(n) for n in words.get("grid", "1").split(","))
     namespace: dict[str, Any] = {**vars(np), "np": np}
@@ -85,7 +89,8 @@ def test_runs(case: Case, run: tuple[int, str, str], device: str) -> None:
 @pytest.mark.parametrize(("case", "pattern"), PATTERNS)
 def test_ptx(case: Case, pattern: tuple[int, str, str]) -> None:
     _, target, body = pattern
-    ptx = phobos.compile_text(case.source, name="page.ph", target=target, dims=case.dims).kernels[0].ptx
+    (kernel,) = phobos.compile_text(case.source, name="page.ph", target=target, dims=case.dims).values()
+    ptx = kernel.ptx
     position = 0
     for line in filter(None, (line.strip() for line in body.split("\n"))):
         if line.startswith("! "):

@@ -149,7 +149,7 @@ def binary_f64(operation: str, a: F64, b: F64, mode: str) -> F64:
     a, b = np.broadcast_arrays(np.atleast_1d(a), np.atleast_1d(b))
     native = {"add": np.add, "mul": np.multiply, "div": np.divide}[operation]
     result = np.array(native(a, b), np.float64)
-    for at in np.flatnonzero(np.isfinite(a) & np.isfinite(b) & (result != 0)):
+    for at in np.flatnonzero(np.isfinite(a) & np.isfinite(b)):
         x, y = Fraction(float(a[at])), Fraction(float(b[at]))
         if operation == "div" and y == 0:
             continue

@@ -1,0 +1,136 @@
+"""`phobos run`: from `.npy` files and values to `.npy` files, on both devices that need no GPU."""
+
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from tests.cli.conftest import SAXPY, Phobos
+
+TWO = SAXPY + SAXPY.replace("saxpy", "again").replace("f32>", "bf16>")
+
+# A point store is not masked: this one lies past the end.
+OUTSIDE = """\
+kernel outside(X: tensor<f32>[N]) {
+  X[N + 5] = 1.0
+}
+"""
+
+
+@pytest.fixture
+def arrays(tmp_path: Path) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    x = np.arange(300, dtype=np.float32)
+    y = np.ones(300, dtype=np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    return x, y
+
+
+@pytest.mark.parametrize("device", ["reference", "emulator"])
+def test_a_run_saves_what_the_kernel_stored(phobos: Phobos, saxpy: Path, arrays: Any, device: str) -> None:
+    x, y = arrays
+    ran = phobos("run", saxpy, "--grid", "3", "--device", device, "X=x.npy", "Y=y.npy", "a=2.5", "--save", "Y=out.npy")
+    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    np.testing.assert_array_equal(np.load("out.npy"), 2.5 * x + y)
+    np.testing.assert_array_equal(np.load("y.npy"), y)
+    assert sorted(p.name for p in Path().glob("*.npy")) == ["out.npy", "x.npy", "y.npy"]
+
+
+def test_arguments_may_stand_before_or_after_the_options(phobos: Phobos, saxpy: Path, arrays: Any) -> None:
+    x, y = arrays
+    ran = phobos("run", saxpy, "a=-1", "--kernel", "saxpy", "X=x.npy", "--grid", "1,1,1", "--config", "TILE=512",
+                 "Y=y.npy", "--save", "Y=out.npy")  # fmt: skip
+    assert (ran.status, ran.err) == (0, "")
+    np.testing.assert_array_equal(np.load("out.npy"), y - x)
+
+
+def test_bfloat16_goes_through_npy(phobos: Phobos, tmp_path: Path) -> None:
+    (tmp_path / "two.ph").write_text(TWO)
+    x = np.arange(8).astype(ml_dtypes.bfloat16)
+    np.save("x.npy", x)
+    np.save("y.npy", np.zeros(8, ml_dtypes.bfloat16))
+    ran = phobos("run", "two.ph", "--kernel", "again", "--grid", "1", "X=x.npy", "Y=y.npy", "a=2", "--save", "Y=o.npy")
+    assert (ran.status, ran.err) == (0, "")
+    np.testing.assert_array_equal(np.load("o.npy").view(ml_dtypes.bfloat16), 2 * x)
+
+
+def test_what_the_spec_leaves_unspecified_is_printed_and_saved(phobos: Phobos, tmp_path: Path) -> None:
+    (tmp_path / "k.ph").write_text("kernel k(A: tensor<i32>[4]) {\n  A[0] = 8 / (ctx.blocks.x - 1)\n}\n")
+    np.save("a.npy", np.zeros(4, np.int32))
+    ran = phobos("run", "k.ph", "--device", "reference", "--grid", "1", "A=a.npy", "--save", "A=out.npy")
+    assert (ran.status, ran.err) == (0, "")
+    assert "warning[unspecified-value]" in ran.out
+    assert Path("out.npy").exists()
+
+
+@pytest.mark.parametrize("device", ["reference", "emulator"])
+def test_what_a_device_finds_is_1_with_its_line(phobos: Phobos, tmp_path: Path, arrays: Any, device: str) -> None:
+    (tmp_path / "outside.ph").write_text(OUTSIDE)
+    ran = phobos("run", "outside.ph", "--grid", "1", "--device", device, "X=x.npy", "--save", "X=out.npy")
+    assert ran.status == 1
+    assert "error[" in ran.out
+    assert "outside.ph:2:" in ran.out
+    assert "2 |   X[N + 5] = 1.0" in ran.out
+    assert not Path("out.npy").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("X=x.npy", "Y=y.npy"), "`saxpy` also needs a"),
+        (("X=x.npy", "Y=y.npy", "a=1", "b=2"), "`saxpy` has no parameter `b`; it has X, Y, a"),
+        (("X=x.npy", "X=y.npy"), "`X` is given twice"),
+        (("X",), "`X` is not NAME=FILE.npy or NAME=VALUE"),
+        (("X=x.npy", "Y=absent.npy", "a=1"), "cannot read absent.npy for `Y`: No such file or directory"),
+        (("X=x.npy", "Y=saxpy.ph", "a=1"), "saxpy.ph for `Y` is no .npy file"),
+        (("X=x.npy", "Y=y.npy", "a=much"), "`much` is no value for `a`, a scalar of type f32"),
+        (("X=x.npy", "Y=wide.npy", "a=1"), "`Y` is a tensor of f32: pass float32 elements, not float64"),
+        (("X=x.npy", "Y=short.npy", "a=1"), "dimension N has two values: axis 0 of `Y` is 4, axis 0 of `X` is 300"),
+        (("X=x.npy", "Y=y.npy", "a=1", "--save", "a=out.npy"), "--save a: `saxpy` has no tensor `a`; it has X, Y"),
+        (("X=x.npy", "Y=y.npy", "a=1", "--save", "Y"), "`Y` is not --save NAME=OUT.npy"),
+        (
+            ("X=x.npy", "Y=y.npy", "a=1", "--kernel", "axpy"),
+            "saxpy.ph has no kernel `axpy`; it has saxpy; did you mean",
+        ),
+        (("X=x.npy", "Y=y.npy", "a=1", "--device", "cuda"), "device `cuda` is not supported yet"),
+        (("X=x.npy", "Y=y.npy", "a=1", "--config", "all"), "runs one configuration for one target"),
+        (("X=x.npy", "Y=y.npy", "a=1", "--target", "sm_8"), "unknown target `sm_8`"),
+        (("--frobnicate",), "unrecognized arguments: --frobnicate"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_wrong_arguments_are_2(phobos: Phobos, saxpy: Path, arrays: Any, arguments: tuple[str, ...], said: str) -> None:
+    np.save("wide.npy", np.zeros(300))
+    np.save("short.npy", np.zeros(4, np.float32))
+    ran = phobos("run", saxpy, "--grid", "3", *arguments)
+    assert (ran.status, ran.out) == (2, "")
+    assert said in ran.err
+
+
+@pytest.mark.parametrize("grid", ["", "0", "1,2,3,4", "1,-1", "x", "1.5"])
+def test_a_wrong_grid_is_2(phobos: Phobos, saxpy: Path, grid: str) -> None:
+    ran = phobos("run", saxpy, f"--grid={grid}")
+    assert ran.status == 2
+    assert "is no grid" in ran.err
+
+
+def test_several_kernels_need_a_name(phobos: Phobos, tmp_path: Path) -> None:
+    (tmp_path / "two.ph").write_text(TWO)
+    ran = phobos("run", "two.ph", "--grid", "1")
+    assert ran.status == 2
+    assert "two.ph has several kernels; choose one with --kernel: saxpy, again" in ran.err
+
+
+def test_a_source_with_errors_is_1(phobos: Phobos, broken: Path) -> None:
+    ran = phobos("run", broken, "--grid", "1")
+    assert ran.status == 1
+    assert "error[unknown-name]" in ran.out
+
+
+def test_a_file_without_a_kernel_and_a_folder_are_2(phobos: Phobos, tmp_path: Path) -> None:
+    (tmp_path / "empty.ph").touch()
+    assert "empty.ph has no kernel" in phobos("run", "empty.ph", "--grid", "1").err
+    assert phobos("run", "empty.ph", "--grid", "1").status == 2
+    assert phobos("run", ".", "--grid", "1").err == "error: . is a folder; name one .ph file\n"

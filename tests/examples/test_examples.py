@@ -1,0 +1,96 @@
+"""Every example: right on the reference and on the emulator by NumPy's word, and accepted by ptxas without spills."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import phobos_core as phobos
+from phobos_core.analysis import check
+from phobos_core.runtime.module import Kernel, Module
+from phobos_core.syntax import parse
+from tests.examples.opinions import OPINIONS, Launch
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+TARGETS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
+
+
+def test_every_example_has_an_opinion() -> None:
+    assert {p.stem for p in EXAMPLES.glob("*.ph")} == set(OPINIONS)
+
+
+def only(module: Module) -> Kernel:
+    (kernel,) = module.values()
+    return kernel
+
+
+def first(name: str, target: str = "sm_80") -> Kernel:
+    return only(phobos.compile(EXAMPLES / f"{name}.ph", target=target))
+
+
+def configurations(name: str) -> list[Mapping[str, int]]:
+    """All, largest tiles first."""
+    (placed,) = check(parse((EXAMPLES / f"{name}.ph").read_bytes())).kernels
+    assert placed.kernel
+    search = placed.kernel.search
+    every = [dict(zip(search, values, strict=True)) for values in product(*search.values())]
+    return sorted(every, key=lambda c: -int(np.prod(list(c.values()))))
+
+
+def largest(name: str) -> Kernel:
+    """The largest configuration that fits; every larger one must say that it does not, and list its tiles."""
+    for config in configurations(name):
+        try:
+            return only(phobos.compile(EXAMPLES / f"{name}.ph", target="sm_80", config=config))
+        except phobos.CompileError as error:
+            (diagnostic,) = error.diagnostics
+            assert diagnostic.code == "over-shared-limit"
+    pytest.fail(f"no configuration of {name} fits")
+
+
+def agree(kernel: Kernel, launch: Launch) -> None:
+    results = {}
+    for device in ("reference", "emulator"):
+        args = [a.copy() if isinstance(a, np.ndarray) else a for a in launch.args]
+        kernel.launch(launch.grid, *args, device=device)
+        results[device] = args
+        for position, expected in launch.expected.items():
+            found = args[position].astype(np.float64)
+            np.testing.assert_allclose(
+                found, expected.astype(np.float64), launch.tolerance, launch.tolerance, err_msg=device
+            )
+    for position, argument in enumerate(launch.args):
+        if isinstance(argument, np.ndarray) and position not in launch.expected:
+            np.testing.assert_array_equal(results["emulator"][position], argument)
+
+
+@pytest.mark.parametrize("extents", ["whole", "ragged"])
+@pytest.mark.parametrize("choose", [first, largest], ids=["first", "largest"])
+@pytest.mark.parametrize("name", sorted(OPINIONS))
+def test_reference_and_emulator_agree_with_numpy(name: str, choose: object, extents: str) -> None:
+    assert callable(choose)
+    kernel = choose(name)
+    opinion = OPINIONS[name]
+    config = kernel.config
+    sizes = (opinion.whole if extents == "whole" else opinion.ragged)(config)
+    agree(kernel, opinion.make(sizes, config, np.random.default_rng(7)))
+
+
+@pytest.mark.parametrize("name", sorted(OPINIONS))
+def test_pre_ampere_path_agrees_with_numpy(name: str) -> None:
+    kernel = first(name, "sm_75")
+    opinion = OPINIONS[name]
+    sizes = opinion.ragged(kernel.config)
+    agree(kernel, opinion.make(sizes, kernel.config, np.random.default_rng(8)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("name", sorted(OPINIONS))
+def test_ptxas_accepts_without_spills(name: str, target: str) -> None:
+    resources = first(name, target).report.resources
+    assert resources.registers
+    assert resources.spill_store_bytes == resources.spill_load_bytes == 0
