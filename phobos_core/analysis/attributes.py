@@ -49,6 +49,8 @@ def read_attributes(cx: Context, attributes: tuple[ast.Attribute, ...]) -> Heade
     header = Header()
     first: dict[str, ast.Span] = {}
     for node in attributes:
+        if cx.damage.touches(node.span):
+            continue
         entry = _known(cx, node)
         if entry is None:
             header.lost.extend(argument.name for argument in node.args if isinstance(argument, ast.SearchArg))

@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constraints import Constraint
+from phobos_core.analysis.damage import UNDAMAGED, Damage
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.language.diagnostic import Diagnostic, Related, Severity
@@ -33,14 +34,6 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
-    """Where the text of a kernel's head has syntax errors, so that names may be missing that the body uses."""
-
-    attributes: bool = False
-    params: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Site:
     """Where an expression stands, as far as a rule depends on it.
 
@@ -48,7 +41,7 @@ class Site:
     `where` that is), the only place of a tile `where`; `condition` marks the condition of a `where`, the only place
     of tile comparisons; `inside` names the built-in that computes this argument before the assignment's sweep, and
     `one_element` says that it reads tiles of one element type. `inferred` says that the assigned tile takes its shape
-    from the value.
+    from the value, and `lost` that what is assigned is in error.
     """
 
     shape: Shape | None = None
@@ -57,16 +50,18 @@ class Site:
     inside: str | None = None
     one_element: bool = False
     inferred: bool = False
+    lost: bool = False
 
     @property
     def part(self) -> Site:
         """The site of an operand."""
         if not (self.whole or self.condition):
             return self
-        return Site(self.shape, False, False, self.inside, self.one_element, self.inferred)
+        return Site(self.shape, False, False, self.inside, self.one_element, self.inferred, self.lost)
 
 
 PLAIN = Site()
+LOST = Site(whole=True, lost=True)
 
 
 @dataclass(slots=True)
@@ -76,7 +71,7 @@ class Context:
     options: Options
     rules: Mapping[type, Rule]
     functions: Mapping[str, ast.Function]
-    damage: Damage = Damage()
+    damage: Damage = UNDAMAGED
     scope: Scope = field(default_factory=Scope)
     search: dict[str, tuple[int, ...]] = field(default_factory=dict)
     dims: dict[str, pg.Symbol] = field(default_factory=dict)
@@ -98,6 +93,8 @@ class Context:
     called: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     loops: int = 0
+    # Loops around the statement whose head has a syntax error, which may have swallowed the loop variable.
+    lost_loops: int = 0
     # `if` and `while` around the statement, and where each tile was declared in them.
     branches: int = 0
     declared_at: dict[pg.Symbol, int] = field(default_factory=dict)

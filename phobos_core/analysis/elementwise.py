@@ -136,7 +136,7 @@ def where(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | 
 
 
 def _condition_site(at: Site) -> Site:
-    return Site(at.shape, False, True, at.inside, at.one_element, at.inferred)
+    return Site(at.shape, False, True, at.inside, at.one_element, at.inferred, at.lost)
 
 
 def _selected_shape(cx: Context, node: ast.Call, condition: pg.Expr, then: pg.Expr, orelse: pg.Expr) -> Shape | None:
@@ -167,6 +167,8 @@ def iota(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
     if not isinstance(axis, ast.IntLit):
         if infer(cx, axis) is not None:
             cx.error("iota-axis", axis.span, "the axis of `iota` is an integer literal")
+        return None
+    if at.lost:
         return None
     if at.inferred:
         # The shape is not known yet; the value is checked again once it is.

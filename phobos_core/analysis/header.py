@@ -47,6 +47,8 @@ def declare_params(cx: Context, params: tuple[ast.Param, ...]) -> tuple[pg.Symbo
 
 
 def _param_type(cx: Context, param: ast.Param) -> pg.SymbolType | None:
+    if cx.damage.inside(param.span):
+        return None
     match param.type:
         case ast.ScalarTypeExpr(span, name):
             return scalar_type(cx, span, SPELLED[name])

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Site, element_of, infer, see, type_text
+from phobos_core.analysis.context import LOST, PLAIN, Context, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
@@ -28,10 +28,44 @@ def block(cx: Context, node: ast.Block) -> tuple[pg.Stmt, ...]:
     outer_scope, outer_out = cx.scope, cx.out
     cx.scope, cx.out = Scope(outer_scope), []
     for stmt in node.body:
-        STATEMENTS[type(stmt)](cx, stmt)
+        if cx.damage.lines and cx.damage.touches(_head(stmt)):
+            _lost(cx, stmt)
+        else:
+            STATEMENTS[type(stmt)](cx, stmt)
     statements = tuple(cx.out)
     cx.scope, cx.out = outer_scope, outer_out
     return statements
+
+
+def _head(stmt: ast.Stmt) -> ast.Span:
+    """The statement without the blocks inside it."""
+    match stmt:
+        case ast.For(span, body=body) | ast.While(span, body=body) | ast.If(span, then=body):
+            return ast.Span(span.start, body.span.start)
+    return stmt.span
+
+
+def _lost(cx: Context, stmt: ast.Stmt) -> None:
+    """A statement on a line with a syntax error: it is not checked, but the blocks inside it are."""
+    match stmt:
+        case ast.Let(name=name) | ast.Var(name=name):
+            cx.bind(name, None)
+        case ast.For(var=name, body=body):
+            outer = cx.scope
+            cx.scope = Scope(outer)
+            cx.bind(name, None)
+            cx.lost_loops += 1
+            _loop_body(cx, body)
+            cx.lost_loops -= 1
+            cx.scope = outer
+        case ast.While(body=body):
+            _loop_body(cx, body)
+        case ast.If(then=then, orelse=orelse):
+            block(cx, then)
+            if isinstance(orelse, ast.If):
+                block(cx, ast.Block(orelse.span, (orelse,)))
+            elif orelse is not None:
+                block(cx, orelse)
 
 
 # Assignment.
@@ -43,7 +77,7 @@ def assign(cx: Context, stmt: ast.Assign) -> None:
         return
     place = place_of(cx, stmt.target)
     if place is None:
-        infer(cx, stmt.value, PLAIN)
+        infer(cx, stmt.value, LOST)
         return
     if not _writable(cx, stmt.target, place.root):
         return
@@ -60,7 +94,7 @@ def _assign_name(cx: Context, stmt: ast.Assign, target: ast.Name) -> None:
         return
     symbol = lookup(cx, target)
     if symbol is None:
-        infer(cx, stmt.value, PLAIN)
+        infer(cx, stmt.value, LOST)
         return
     if not symbol.mutable:
         _immutable(cx, target, symbol)

@@ -133,9 +133,9 @@ def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
 
 
 def first_unknown(cx: Context, name: str) -> bool:
-    """Whether a name that is not found is worth a message: the first time, and not where its declaration may be lost
-    in a syntax error of the kernel's head."""
-    if cx.damage.attributes or cx.damage.params or name in cx.unknown:
+    """Whether a name that is not found is worth a message: the first time, and not where a syntax error may have
+    swallowed its declaration."""
+    if name in cx.unknown or cx.lost_loops or cx.damage.may_hide(name):
         return False
     cx.unknown.add(name)
     return True
