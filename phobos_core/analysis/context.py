@@ -171,6 +171,6 @@ def type_text(type_: pg.SymbolType) -> str:
     match type_:
         case pg.TileType(element, shape):
             return f"tile<{element}>{shape_text(shape)}"
-        case pg.TensorType(element, dims):
+        case pg.TensorType(element, dims, _):
             return f"tensor<{element}>{shape_text(dims)}"
     return str(type_)

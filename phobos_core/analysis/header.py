@@ -64,7 +64,8 @@ def _param_type(cx: Context, param: ast.Param) -> pg.SymbolType | None:
             stored = storage_type(cx, element)
             known = tuple(extent for extent in extents if extent is not None)
             if stored is not None and len(known) == len(extents):
-                return pg.TensorType(stored, known)
+                names = tuple(dim.text if isinstance(dim, ast.Name) else None for dim in dims)
+                return pg.TensorType(stored, known, names)
     return None
 
 
@@ -117,8 +118,8 @@ def resolve_aligned(cx: Context, header: Header, params: tuple[ast.Param, ...]) 
             )
             continue
         first[name] = promise.span
+        aligned[name] = unit
         if name in cx.dims:
-            aligned[name] = unit
             require(cx, pg.Requirement(dim, "multiple of", unit, f"{name} % {unit} == 0"))
         else:
             message = f"`@aligned` promises that `{name}` is a whole number of `{unit}`, and it is not"

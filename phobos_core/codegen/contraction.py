@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from phobos_core.codegen import index
 from phobos_core.codegen.context import Context, Window
 from phobos_core.codegen.convert import convert
-from phobos_core.codegen.evaluate import Evaluation
+from phobos_core.codegen.evaluate import Evaluation, Place
 from phobos_core.codegen.index import Coord
 from phobos_core.codegen.sweep import store_run
 from phobos_core.codegen.tree import anchor_of, loads_of
@@ -26,7 +26,7 @@ from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.types import I8, I32, ScalarType
 
 # FMAs written in one turn of the loop over K, at most.
-_BUDGET = 128
+_BUDGET = 64
 _WIDEST = 16
 
 
@@ -64,7 +64,7 @@ def contraction(cg: Context, op: Op, schedule: Contraction) -> None:
         loop = cg.writer.open_loop(["i32"], ["0"])
         turn = Coord(loop.names[0], 0, full)
         _patch(cg, op, schedule, index.total(cg, thread, index.scaled(cg, turn, threads)))
-        following = cg.writer.value(f"add i32 {loop.names[0]}, 1")
+        following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, 1")
         again = cg.writer.value(f"icmp ult i32 {following}, {full}")
         cg.writer.close_loop(loop, again, [following], ROLLED)
     if tail:
@@ -80,15 +80,23 @@ def _patch(cg: Context, store: Op, schedule: Contraction, number: Coord) -> None
     patch = _plan(cg, target, dot, schedule, number)
     sums = _walk(cg, patch)
     evaluation = Evaluation(cg)
-    results = []
+    inside: list[tuple[Place, str]] = []
     for i, row in enumerate(patch.rows):
         for j, column in enumerate(patch.columns):
-            place = (row, column)
-            evaluation.give(dot.result, place, patch.run, _columns_of(cg, patch, sums[i], j))
+            place: Place = (row, column)
+            products = _columns_of(cg, patch, sums[i], j)
             condition = index.both(cg, patch.row_inside[i], patch.column_inside[j])
-            results.append((place, evaluation.at(value, place, patch.run), condition))
-    for place, operand, condition in results:
-        store_run(cg, target, place, operand, patch.run, condition)
+            if condition == "true":
+                evaluation.give(dot.result, place, patch.run, products)
+                inside.append((place, evaluation.at(value, place, patch.run)))
+            else:
+                # Clamped elements are another thread's: neither read nor written.
+                with cg.writer.guarded(condition):
+                    alone = Evaluation(cg)
+                    alone.give(dot.result, place, patch.run, products)
+                    store_run(cg, target, place, alone.at(value, place, patch.run), patch.run)
+    for place, operand in inside:
+        store_run(cg, target, place, operand, patch.run)
 
 
 def _plan(cg: Context, target: Window, dot: Op, schedule: Contraction, number: Coord) -> _Patch:
@@ -153,7 +161,7 @@ def _walk(cg: Context, patch: _Patch) -> list[list[str]]:
         loop = cg.writer.open_loop(["i32", *[type] * count], ["0", *sums])
         start = Coord(loop.names[0], 0, patch.depth, per_turn)
         sums = _steps(cg, patch, start, per_turn, loop.names[1:])
-        following = cg.writer.value(f"add i32 {loop.names[0]}, {per_turn}")
+        following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, {per_turn}")
         again = cg.writer.value(f"icmp ult i32 {following}, {turns * per_turn}")
         cg.writer.close_loop(loop, again, [following, *sums], ROLLED)
     elif turns == 1:

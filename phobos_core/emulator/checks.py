@@ -221,16 +221,18 @@ class RaceChecker:
 
     def after_write(self, touch: Touch, lost: Mask) -> None:
         """`lost`: the lanes whose value memory does not hold, because another lane wrote another one."""
-        if np.count_nonzero(lost):
-            at = int(np.flatnonzero(lost)[0]) * touch.per_lane
-            left = touch.shadow.writes.take(touch.granules[at : at + 1])
-            other = self._describe(int(left[0]))
-            self._report(
-                touch,
-                at,
-                f"writes what {other} writes with another value in the same instruction",
-                touch.site,
-            )
+        if not np.count_nonzero(lost):
+            return
+        at = np.flatnonzero(np.repeat(lost, touch.per_lane))
+        left = touch.shadow.writes.take(touch.granules[at])
+        difference = left ^ touch.entries[at]
+        # Blocks do not race with each other here, since nothing orders them.
+        winners = at[(difference >> BLOCK_SHIFT == 0) & (difference & THREAD_BITS != 0)]
+        if winners.size:
+            first = int(winners[0])
+            other = self._describe(int(touch.shadow.writes[touch.granules[first]]))
+            message = f"writes what {other} writes with another value in the same instruction"
+            self._report(touch, first, message, touch.site)
 
     def _check_reads(self, touch: Touch) -> None:
         reads = touch.shadow.reads.take(touch.granules)
