@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.context import Context, see
-from phobos_core.analysis.subscripts import suggestion
+from phobos_core.analysis.names import suggestion
 from phobos_core.language.attributes import (
     ATTRIBUTES,
     DEFAULT_THREADS,

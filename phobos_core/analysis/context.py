@@ -8,7 +8,7 @@ that nothing built on the value is worth another message. `RULES` of the modules
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from phobos_core.analysis import program as pg
@@ -57,7 +57,7 @@ class Site:
         """The site of an operand."""
         if not (self.whole or self.condition):
             return self
-        return Site(self.shape, False, False, self.inside, self.one_element, self.inferred, self.lost)
+        return replace(self, whole=False, condition=False)
 
 
 PLAIN = Site()

@@ -6,8 +6,9 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import is_static, value_of
 from phobos_core.analysis.context import LOST, PLAIN, Context, Shape, Site, infer, see, shape_text, type_text
 from phobos_core.analysis.convert import assigned
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import static, stores_into
-from phobos_core.analysis.subscripts import lookup, positive, whole
+from phobos_core.analysis.subscripts import positive, whole
 from phobos_core.analysis.symbolic import Sym, sym
 from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import BOOL, SPELLED, Kind, ScalarType

@@ -9,8 +9,9 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import fold_integers, fold_symbolic, is_static, round_float, value_of, wrap
 from phobos_core.analysis.context import Context, Rule, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import cannot_join, comparison_type, convert, operand_type
+from phobos_core.analysis.names import lookup, suggestion
 from phobos_core.analysis.shapes import broadcast, constrain, static
-from phobos_core.analysis.subscripts import lookup, read, suggestion
+from phobos_core.analysis.subscripts import read
 from phobos_core.analysis.symbolic import sym
 from phobos_core.language.context import AXES, CTX_FIELDS
 from phobos_core.language.operators import BINARY, OperatorClass

@@ -9,8 +9,8 @@ from phobos_core.analysis.attributes import Header
 from phobos_core.analysis.constraints import Holds
 from phobos_core.analysis.context import Context, see, shape_text
 from phobos_core.analysis.declarations import scalar_type, storage_type
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import constrain, require
-from phobos_core.analysis.subscripts import lookup
 from phobos_core.analysis.symbolic import Sym, remainder, sym
 from phobos_core.language.types import INDEX, SPELLED
 from phobos_core.syntax import ast

@@ -11,9 +11,10 @@ from phobos_core.analysis.context import LOST, PLAIN, Context, Site, element_of,
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
-from phobos_core.analysis.subscripts import index_value, is_point, loaded, lookup, place_of, whole
+from phobos_core.analysis.subscripts import index_value, is_point, loaded, place_of, whole
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.language.diagnostic import Related
 from phobos_core.language.operators import COMPOUND

@@ -11,14 +11,11 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, expressible, is_static, value_of
 from phobos_core.analysis.context import PLAIN, Context, Site, infer, see, type_text
 from phobos_core.analysis.convert import convert
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import constrain
-from phobos_core.analysis.symbolic import Sym
-from phobos_core.language.builtins import BUILTIN_NAMES
+from phobos_core.analysis.symbolic import Sym, sym
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.syntax import ast
-
-# Searching for a similar name takes long beside everything else; past this many unknown names it helps nobody.
-MOST_SUGGESTIONS = 20
 
 MEMORY = (pg.SymbolKind.TENSOR, pg.SymbolKind.TILE, pg.SymbolKind.VIEW)
 
@@ -61,7 +58,7 @@ def place_of(cx: Context, node: ast.Index) -> pg.Place | None:
         return None
     if base.axes is not None:
         axes = [_moved(outer, inner) for outer, inner in zip(base.axes, axes, strict=True)]
-    return pg.Place(node.span, base.root, base.element, tuple([a.extent for a in axes]), tuple(axes), base.flat)
+    return pg.Place(node.span, base.root, base.element, tuple(axis.extent for axis in axes), tuple(axes), base.flat)
 
 
 def _moved(outer: pg.Axis, inner: pg.Axis) -> pg.Axis:
@@ -119,49 +116,6 @@ def _named(cx: Context, node: ast.Name) -> pg.Place | None:
         )
         return None
     return whole(symbol, node.span)
-
-
-def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
-    """The symbol that a name means here; None, reported once for each name, where it means none."""
-    found, symbol = cx.scope.find(node.text)
-    if symbol is not None:
-        cx.references.append((node.span, symbol))
-        return symbol
-    if not found and first_unknown(cx, node.text):
-        _unknown(cx, node)
-    return None
-
-
-def first_unknown(cx: Context, name: str) -> bool:
-    """Whether a name that is not found is worth a message: the first time, and not where a syntax error may have
-    swallowed its declaration."""
-    if name in cx.unknown or cx.lost_loops or cx.damage.may_hide(name):
-        return False
-    cx.unknown.add(name)
-    return True
-
-
-def _unknown(cx: Context, node: ast.Name) -> None:
-    if node.text == "ctx":
-        cx.error("reserved-name", node.span, "`ctx` is read only through its fields, as in `ctx.block.x`")
-    elif cx.function(node.text) is not None:
-        cx.error("not-a-value", node.span, f"`{node.text}` is a function: call it, as in `{node.text}(..)`")
-    elif node.text in BUILTIN_NAMES:
-        cx.error("not-a-value", node.span, f"`{node.text}` is a built-in: call it, as in `{node.text}(..)`")
-    else:
-        cx.error(
-            "unknown-name",
-            node.span,
-            f"`{node.text}` is not declared here",
-            help=suggestion(node.text, cx.scope.visible()) if len(cx.unknown) <= MOST_SUGGESTIONS else None,
-        )
-
-
-def suggestion(text: str, known: object) -> str | None:
-    from difflib import get_close_matches
-
-    close = get_close_matches(text, list(known), 1)  # type: ignore[call-overload]
-    return f"did you mean `{close[0]}`?" if close else None
 
 
 def _check_alone(cx: Context, subscript: ast.Subscript) -> None:
@@ -256,7 +210,7 @@ def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym | None:
         name = ast.Name(span, "extent")
         symbol = cx.symbol(name, pg.SymbolKind.SCALAR, INDEX, hidden=True)
         cx.out.append(pg.BindScalar(span, symbol, length))
-        return Sym((((symbol.key,), 1),))
+        return sym(symbol.key)
     return value if positive(cx, span, value, "empty-slice", "a slice selects at least one element") else None
 
 

@@ -12,7 +12,8 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import match, match_checked, result_shape
 from phobos_core.analysis.context import Context, Site, element_of, infer, see
 from phobos_core.analysis.convert import convert, operand_type
-from phobos_core.analysis.subscripts import lookup, whole
+from phobos_core.analysis.names import lookup
+from phobos_core.analysis.subscripts import whole
 from phobos_core.language.builtins import Builtin
 from phobos_core.language.types import F32, F64, I8, I32, INDEX, U32, Kind
 from phobos_core.syntax import ast
