@@ -11,7 +11,7 @@ from typing import TypeAlias, get_args
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import count_fits
-from phobos_core.analysis.context import Context, Rule, Site, see
+from phobos_core.analysis.context import Context, Rule, Site, kind_text, see
 from phobos_core.analysis.elementwise import argsel, conversion, extremum, iota, math, tmax, where
 from phobos_core.analysis.names import first_unknown, suggestion_for
 from phobos_core.analysis.tile_operations import contraction, flat, gather, rearrangement, reduction
@@ -44,7 +44,7 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
         cx.error(
             "not-callable",
             callee.span,
-            f"`{callee.text}` is a {symbol.kind.value}, and only built-ins and functions are called",
+            f"`{callee.text}` is {kind_text(symbol.kind)}, and only built-ins and functions are called",
             related=(see(symbol.span, "declared here"),),
         )
     elif found:

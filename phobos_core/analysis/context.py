@@ -139,7 +139,7 @@ class Context:
         earlier = self.scope.names.get(name.text)
         previous = self.scope.declare(name, symbol)
         if previous is not None:
-            what = f"`{name.text}`, a {earlier.kind.value}," if earlier is not None else f"`{name.text}`"
+            what = f"`{name.text}`, {kind_text(earlier.kind)}," if earlier is not None else f"`{name.text}`"
             self.error(
                 "duplicate-name",
                 name.span,
@@ -161,6 +161,11 @@ def see(span: ast.Span, message: str) -> Related:
 
 def element_of(type_: pg.ValueType) -> ScalarType:
     return type_.element if type(type_) is pg.TileType else type_  # type: ignore[return-value]
+
+
+def kind_text(kind: pg.SymbolKind) -> str:
+    """`a tile`, `an @autotune name`: how a message speaks of a symbol."""
+    return f"{'an' if kind is pg.SymbolKind.CONSTANT else 'a'} {kind.value}"
 
 
 def shape_text(shape: Shape) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import is_static, value_of
-from phobos_core.analysis.context import LOST, PLAIN, Context, Shape, Site, infer, see, shape_text, type_text
+from phobos_core.analysis.context import LOST, PLAIN, Context, Shape, Site, infer, kind_text, see, shape_text, type_text
 from phobos_core.analysis.convert import assigned
 from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import static, stores_into
@@ -279,7 +279,7 @@ def _not_static(cx: Context, node: ast.Name, symbol: pg.Symbol) -> None:
         cx.error(
             "not-constant",
             node.span,
-            f"an extent of a tile folds to a constant, and `{node.text}` is a {symbol.kind.value} of"
+            f"an extent of a tile folds to a constant, and `{node.text}` is {kind_text(symbol.kind)} of"
             f" `{type_text(symbol.type)}` that does not",
             related=(see(symbol.span, "declared here"),),
         )

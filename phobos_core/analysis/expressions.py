@@ -117,7 +117,7 @@ def unary(cx: Context, node: ast.Unary, at: Site) -> pg.Expr | None:
     if node.op == "!":
         if tile or element != BOOL:
             found = type_text(operand.type)
-            cx.error("logical-operand", node.span, f"`!` is on scalars, a `bool`, and this is `{found}`")
+            cx.error("logical-operand", node.span, f"`!` takes a scalar `bool`, and this is `{found}`")
             return None
         return pg.Unary(node.span, BOOL, "!", operand)
     if not _arithmetic_element(cx, node.span, node.op, element, bitwise=node.op == "~"):

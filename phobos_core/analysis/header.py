@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header
 from phobos_core.analysis.constraints import Holds
-from phobos_core.analysis.context import Context, see, shape_text
+from phobos_core.analysis.context import Context, kind_text, see, shape_text
 from phobos_core.analysis.declarations import scalar_type, storage_type
 from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import constrain, require
@@ -167,7 +167,7 @@ def _unit(cx: Context, promise: ast.KeywordArg) -> Sym | None:
                 cx.error(
                     "attribute-argument",
                     name.span,
-                    f"`@aligned` takes a literal or an `@autotune` name, and `{name.text}` is a {symbol.kind.value}",
+                    f"`@aligned` takes a literal or an `@autotune` name, and `{name.text}` is {kind_text(symbol.kind)}",
                     related=(see(symbol.span, "declared here"),),
                 )
     return None

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, is_static, value_of
-from phobos_core.analysis.context import LOST, PLAIN, Context, Site, element_of, infer, see, type_text
+from phobos_core.analysis.context import LOST, PLAIN, Context, Site, element_of, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
@@ -139,7 +139,7 @@ def _immutable(cx: Context, target: ast.Name, symbol: pg.Symbol) -> None:
             message = f"`{target.text}` is bound by `let`, and does not change"
             help_ = f"declare it with `var {target.text}`"
         case _:
-            message = f"`{target.text}` is a {symbol.kind.value}, and does not change"
+            message = f"`{target.text}` is {kind_text(symbol.kind)}, and does not change"
             help_ = "copy it into a `var` first"
     cx.error("immutable-assignment", target.span, message, related=declared, help=help_)
 

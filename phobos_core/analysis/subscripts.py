@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, expressible, is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Site, infer, see, type_text
+from phobos_core.analysis.context import PLAIN, Context, Site, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert
 from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import constrain
@@ -110,7 +110,7 @@ def _named(cx: Context, node: ast.Name) -> pg.Place | None:
         cx.error(
             "not-indexable",
             node.span,
-            f"`{node.text}` is a {symbol.kind.value} of type `{type_text(symbol.type)}`, which has no elements"
+            f"`{node.text}` is {kind_text(symbol.kind)} of type `{type_text(symbol.type)}`, which has no elements"
             " to select",
             related=(see(symbol.span, "declared here"),),
         )
