@@ -8,7 +8,7 @@ that the checked program holds names only.
 from __future__ import annotations
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.constants import ONE, expressible, is_static, value_of
+from phobos_core.analysis.constants import ONE, expressible, is_static, surely_positive, value_of
 from phobos_core.analysis.context import PLAIN, Context, Site, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert
 from phobos_core.analysis.names import lookup
@@ -216,7 +216,7 @@ def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym | None:
 
 def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> bool:
     """Whether an extent is at least 1; one that a configuration decides is checked for each."""
-    if _product_of_names(value):
+    if surely_positive(value):
         return True
     constant = value.constant
     if constant is not None:
@@ -226,14 +226,6 @@ def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> b
         message = f"{rule}, and this extent, `{value}`, is not positive"
         constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
     return True
-
-
-def _product_of_names(value: Sym) -> bool:
-    """Surely positive where it is static: a positive number, and every choice of an `@autotune` name is one."""
-    if len(value.terms) != 1:
-        return False
-    [(monomial, coefficient)] = value.terms
-    return coefficient > 0 and all(isinstance(atom, str) for atom in monomial)
 
 
 def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg.Place) -> None:
