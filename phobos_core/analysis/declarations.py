@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Shape, Site, infer, see, shape_text, type_text
+from phobos_core.analysis.context import LOST, PLAIN, Context, Shape, Site, infer, kind_text, see, shape_text, type_text
 from phobos_core.analysis.convert import assigned
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import static, stores_into
-from phobos_core.analysis.subscripts import lookup, positive, whole
+from phobos_core.analysis.subscripts import positive, whole
 from phobos_core.analysis.symbolic import Sym, sym
 from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import BOOL, SPELLED, Kind, ScalarType
@@ -97,7 +98,12 @@ def _typed(cx: Context, stmt: ast.Let | ast.Var, annotation: ast.TypeExpr, *, mu
         value = None
         if stmt.value is not None:
             value = infer(cx, stmt.value, Site(shape=type_.shape, whole=True))
-            value = None if value is None else fitted(cx, stmt.value, value, type_, f"`{stmt.name.text}`")
+            if value is not None:
+                value = fitted(cx, stmt.value, value, type_, f"`{stmt.name.text}`")
+                if value is None:
+                    # The value or the type is wrong, and nothing says which.
+                    cx.bind(stmt.name, None)
+                    return
         symbol = declare_tile(cx, stmt, type_, value, mutable=mutable)
         if mutable and stmt.value is not None:
             cx.register_candidates.add(symbol)
@@ -112,7 +118,7 @@ def _typed(cx: Context, stmt: ast.Let | ast.Var, annotation: ast.TypeExpr, *, mu
             )
         cx.bind(stmt.name, None)
         return
-    value = infer(cx, stmt.value, PLAIN)
+    value = infer(cx, stmt.value, PLAIN if type_ is not None else LOST)
     if type_ is None:
         cx.bind(stmt.name, None)
         return
@@ -273,7 +279,7 @@ def _not_static(cx: Context, node: ast.Name, symbol: pg.Symbol) -> None:
         cx.error(
             "not-constant",
             node.span,
-            f"an extent of a tile folds to a constant, and `{node.text}` is a {symbol.kind.value} of"
+            f"an extent of a tile folds to a constant, and `{node.text}` is {kind_text(symbol.kind)} of"
             f" `{type_text(symbol.type)}` that does not",
             related=(see(symbol.span, "declared here"),),
         )

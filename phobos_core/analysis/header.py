@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header
 from phobos_core.analysis.constraints import Holds
-from phobos_core.analysis.context import Context, see, shape_text
+from phobos_core.analysis.context import Context, kind_text, see, shape_text
 from phobos_core.analysis.declarations import scalar_type, storage_type
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import constrain, require
-from phobos_core.analysis.subscripts import lookup
 from phobos_core.analysis.symbolic import Sym, remainder, sym
 from phobos_core.language.types import INDEX, SPELLED
 from phobos_core.syntax import ast
@@ -47,6 +47,8 @@ def declare_params(cx: Context, params: tuple[ast.Param, ...]) -> tuple[pg.Symbo
 
 
 def _param_type(cx: Context, param: ast.Param) -> pg.SymbolType | None:
+    if cx.damage.inside(param.span):
+        return None
     match param.type:
         case ast.ScalarTypeExpr(span, name):
             return scalar_type(cx, span, SPELLED[name])
@@ -165,7 +167,7 @@ def _unit(cx: Context, promise: ast.KeywordArg) -> Sym | None:
                 cx.error(
                     "attribute-argument",
                     name.span,
-                    f"`@aligned` takes a literal or an `@autotune` name, and `{name.text}` is a {symbol.kind.value}",
+                    f"`@aligned` takes a literal or an `@autotune` name, and `{name.text}` is {kind_text(symbol.kind)}",
                     related=(see(symbol.span, "declared here"),),
                 )
     return None

@@ -7,13 +7,14 @@ from typing import Any, TypeAlias, cast
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Site, element_of, infer, see, type_text
+from phobos_core.analysis.context import LOST, PLAIN, Context, Site, element_of, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
-from phobos_core.analysis.subscripts import index_value, is_point, loaded, lookup, place_of, whole
+from phobos_core.analysis.subscripts import index_value, is_point, loaded, place_of, whole
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.language.diagnostic import Related
 from phobos_core.language.operators import COMPOUND
@@ -28,10 +29,44 @@ def block(cx: Context, node: ast.Block) -> tuple[pg.Stmt, ...]:
     outer_scope, outer_out = cx.scope, cx.out
     cx.scope, cx.out = Scope(outer_scope), []
     for stmt in node.body:
-        STATEMENTS[type(stmt)](cx, stmt)
+        if cx.damage.lines and cx.damage.touches(_head(stmt)):
+            _lost(cx, stmt)
+        else:
+            STATEMENTS[type(stmt)](cx, stmt)
     statements = tuple(cx.out)
     cx.scope, cx.out = outer_scope, outer_out
     return statements
+
+
+def _head(stmt: ast.Stmt) -> ast.Span:
+    """The statement without the blocks inside it."""
+    match stmt:
+        case ast.For(span, body=body) | ast.While(span, body=body) | ast.If(span, then=body):
+            return ast.Span(span.start, body.span.start)
+    return stmt.span
+
+
+def _lost(cx: Context, stmt: ast.Stmt) -> None:
+    """A statement on a line with a syntax error: it is not checked, but the blocks inside it are."""
+    match stmt:
+        case ast.Let(name=name) | ast.Var(name=name):
+            cx.bind(name, None)
+        case ast.For(var=name, body=body):
+            outer = cx.scope
+            cx.scope = Scope(outer)
+            cx.bind(name, None)
+            cx.lost_loops += 1
+            _loop_body(cx, body)
+            cx.lost_loops -= 1
+            cx.scope = outer
+        case ast.While(body=body):
+            _loop_body(cx, body)
+        case ast.If(then=then, orelse=orelse):
+            block(cx, then)
+            if isinstance(orelse, ast.If):
+                block(cx, ast.Block(orelse.span, (orelse,)))
+            elif orelse is not None:
+                block(cx, orelse)
 
 
 # Assignment.
@@ -43,7 +78,7 @@ def assign(cx: Context, stmt: ast.Assign) -> None:
         return
     place = place_of(cx, stmt.target)
     if place is None:
-        infer(cx, stmt.value, PLAIN)
+        infer(cx, stmt.value, LOST)
         return
     if not _writable(cx, stmt.target, place.root):
         return
@@ -60,7 +95,7 @@ def _assign_name(cx: Context, stmt: ast.Assign, target: ast.Name) -> None:
         return
     symbol = lookup(cx, target)
     if symbol is None:
-        infer(cx, stmt.value, PLAIN)
+        infer(cx, stmt.value, LOST)
         return
     if not symbol.mutable:
         _immutable(cx, target, symbol)
@@ -104,7 +139,7 @@ def _immutable(cx: Context, target: ast.Name, symbol: pg.Symbol) -> None:
             message = f"`{target.text}` is bound by `let`, and does not change"
             help_ = f"declare it with `var {target.text}`"
         case _:
-            message = f"`{target.text}` is a {symbol.kind.value}, and does not change"
+            message = f"`{target.text}` is {kind_text(symbol.kind)}, and does not change"
             help_ = "copy it into a `var` first"
     cx.error("immutable-assignment", target.span, message, related=declared, help=help_)
 
