@@ -52,7 +52,7 @@ def place_shared(kernel: Kernel) -> Kernel:
     offsets = pack(tiles)
     used = _peak(tiles, offsets)
     if used > limit(kernel):
-        raise _over_limit(kernel, tiles, offsets, used)
+        raise _over_limit(kernel, tiles, used)
     placed = {tile.alloc: (offset, tile.pitch) for tile, offset in zip(tiles, offsets, strict=True)}
 
     def visit(op: Op) -> Sequence[Op] | None:
@@ -238,7 +238,7 @@ def _aligned(size: int) -> int:
 # The error
 
 
-def _over_limit(kernel: Kernel, tiles: Sequence[Tile], offsets: Sequence[int], used: int) -> PassError:
+def _over_limit(kernel: Kernel, tiles: Sequence[Tile], used: int) -> PassError:
     config = ", ".join(f"{name} = {value}" for name, value in kernel.config.items())
     most = limit(kernel)
     limit_text = (
@@ -246,15 +246,24 @@ def _over_limit(kernel: Kernel, tiles: Sequence[Tile], offsets: Sequence[int], u
         if kernel.dynamic_shared
         else f"the {most // 1024} KB of static shared memory"
     )
+    groups = sorted(_copies(tiles), key=lambda group: -group[0].bytes)
     rows = [
-        (t.name, "x".join(map(str, t.shape)), str(t.mem.element), f"{t.bytes:,}", f"lines {t.lines[0]}-{t.lines[1]}")
-        for t in sorted(tiles, key=lambda t: -t.bytes)
+        (
+            group[0].name,
+            "x".join(map(str, group[0].shape)),
+            str(group[0].mem.element),
+            f"{group[0].bytes:,} bytes",
+            f"lines {min(t.lines[0] for t in group)}-{max(t.lines[1] for t in group)}",
+        )
+        for group in groups
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = "\n".join(
-        f"  {n:<{widths[0]}}  {s:<{widths[1]}}  {e:<{widths[2]}}  {b:>{widths[3]}} bytes  {live}"
-        for n, s, e, b, live in rows
+        f"  {name:<{widths[0]}}  {shape:<{widths[1]}}  {element:<{widths[2]}}  {size:>{widths[3]}}  {live}"
+        for name, shape, element, size, live in rows
     )
+    total = sum(group[0].bytes for group in groups)
+    reuse = f"; its tiles, which take {total:,} bytes without reuse:" if total > used else "; its tiles:"
     per_block = TARGETS[kernel.target].shared_per_block
     help = "make the tiles smaller"
     if not kernel.dynamic_shared and used <= per_block:
@@ -263,6 +272,6 @@ def _over_limit(kernel: Kernel, tiles: Sequence[Tile], offsets: Sequence[int], u
         "over-shared-limit",
         kernel.line,
         f"`{kernel.name}`{f' with {config}' if config else ''} needs {used:,} bytes of shared memory, more than "
-        f"{limit_text}; its tiles, some of which share bytes:\n{table}",
+        f"{limit_text}{reuse}\n{table}",
         help,
     )
