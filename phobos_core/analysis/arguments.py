@@ -29,6 +29,8 @@ def count_fits(cx: Context, node: ast.Call, builtin: Builtin) -> bool:
     """Whether the number of arguments is one that some form takes; reports where not."""
     count = len(node.args)
     for form in builtin.forms:
+        if len(form.params) == count:
+            return True
         most = form.most_arguments
         if form.least_arguments <= count and (most is None or count <= most):
             return True
@@ -75,12 +77,20 @@ def _kinds_fit(form: Form, args: tuple[pg.Expr, ...]) -> bool:
     for param, arg in zip(form.params, args, strict=True):
         tile = isinstance(arg.type, pg.TileType)
         tiles = tiles or tile
-        kind = OperandKind.TILE if tile else OperandKind.SCALAR
-        if kind not in param.accepts and OperandKind.CONDITION not in param.accepts:
+        if not _takes(param, tile=tile):
             return False
         if tile and param.rank is not None and param.rank != len(shape_of(arg)):
             return False
     return tiles == form.result.tile
+
+
+def _takes(param: Param, *, tile: bool) -> bool:
+    """Whether a parameter takes a tile, or a scalar. That the tile is declared, where it has to be, is checked by the
+    built-in itself."""
+    accepts = param.accepts
+    if OperandKind.CONDITION in accepts:
+        return True
+    return (OperandKind.TILE in accepts or OperandKind.NAMED_TILE in accepts) if tile else OperandKind.SCALAR in accepts
 
 
 def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
@@ -105,7 +115,7 @@ def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
                 related=declared(arg),
             )
             return
-        if tile and OperandKind.TILE not in param.accepts:
+        if tile and not _takes(param, tile=True):
             cx.error("not-a-scalar", arg.span, f"`{builtin.name}` takes a scalar, and this is a tile")
             return
     cx.error("element-type", args[0].span, f"`{builtin.name}` does not take these arguments")
@@ -155,7 +165,7 @@ def _element_fits(cx: Context, builtin: Builtin, form: Form, param: Param, arg: 
         arg.span,
         f"`{builtin.name}` takes {listed}{together}, and this is `{element}`",
         related=declared(arg),
-        help=_conversion_help(element, param.elements),
+        help=_conversion_help(arg, param.elements),
     )
     return False
 
@@ -165,7 +175,10 @@ def _listed(elements: tuple[ScalarType, ...]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _conversion_help(element: ScalarType, elements: tuple[ScalarType, ...]) -> str | None:
+def _conversion_help(arg: pg.Expr, elements: tuple[ScalarType, ...]) -> str | None:
+    element = element_of(arg.type)
+    if isinstance(arg, pg.Const) and element is INDEX:
+        return f"write `{arg.value}.0`"
     if element.kind is Kind.BOOL:
         return "choose the values with `where(c, a, b)`"
     target = "i32" if element.kind is Kind.UINT and any(e.name == "i32" for e in elements) else "f32"
@@ -205,6 +218,8 @@ def result_shape(matched: Matched) -> Shape:
 
 def extent_value(text: str, extents: dict[str, Sym]) -> Sym:
     """`R*C`, `K/32` or `1`, read from left to right."""
+    if text in extents:
+        return extents[text]
     value = sym(1)
     operator = "*"
     for piece in text.replace("*", " * ").replace("/", " / ").split():

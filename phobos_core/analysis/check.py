@@ -6,8 +6,9 @@ reaches, and the options. Text that moves down costs nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -85,14 +86,14 @@ def check(
             functions.setdefault(placed.item.name.text, placed.item)
             texts.setdefault(placed.item.name.text, _text(source, placed))
     diagnostics = [*source.diagnostics, *_file_rules(source)]
+    broken = sorted(diagnostic.start for diagnostic in diagnostics if diagnostic.severity == "error")
     kernels = []
     for placed in source.items:
         if not isinstance(placed.item, Kernel):
             continue
         result = _result(source, placed, placed.item, functions, texts, options, cache)
         diagnostics.extend(diagnostic.shifted(placed.offset) for diagnostic in result.diagnostics)
-        whole = result.kernel is not None and not _has_error(diagnostics, placed)
-        kernel = result.kernel if whole else None
+        kernel = None if _any_within(broken, placed) else result.kernel
         kernels.append(PlacedKernel(placed.offset, kernel, placed.item, result.references, result.symbols))
     return CheckedFile(source, _in_order(diagnostics), tuple(kernels))
 
@@ -120,9 +121,10 @@ def _text(source: SourceFile, placed: PlacedItem) -> bytes:
     return source.text[placed.offset : placed.offset + placed.item.span.end]
 
 
-def _has_error(diagnostics: Iterable[Diagnostic], placed: PlacedItem) -> bool:
-    start, end = placed.offset, placed.offset + placed.item.span.end
-    return any(d.severity == "error" and start <= d.start <= end for d in diagnostics)
+def _any_within(places: Sequence[int], placed: PlacedItem) -> bool:
+    """Whether one of the sorted places is inside the item."""
+    first = bisect_left(places, placed.offset)
+    return first < len(places) and places[first] <= placed.offset + placed.item.span.end
 
 
 def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -110,6 +110,11 @@ class Context:
         """Reports, and returns None, the value of an expression that is in error."""
         self.diagnostics.append(Diagnostic(code, severity, span.start, span.end, message, related, help))
 
+    def function(self, name: str) -> ast.Function | None:
+        """The function of that name. That it was asked for is remembered: the result depends on the answer."""
+        self.called.add(name)
+        return self.functions.get(name)
+
     def symbol(
         self, name: ast.Name, kind: pg.SymbolKind, type_: pg.SymbolType, *, mutable: bool = False, hidden: bool = False
     ) -> pg.Symbol:

@@ -9,6 +9,7 @@ from phobos_core.analysis.convert import assigned
 from phobos_core.analysis.shapes import static, stores_into
 from phobos_core.analysis.subscripts import lookup, positive, whole
 from phobos_core.analysis.symbolic import Sym, sym
+from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import BOOL, SPELLED, Kind, ScalarType
 from phobos_core.syntax import ast
 
@@ -146,13 +147,15 @@ def declare_tile(
     return symbol
 
 
-def fitted(cx: Context, node: ast.Expr, value: pg.Expr, type_: pg.TileType, name: str) -> pg.Expr | None:
+def fitted(
+    cx: Context, node: ast.Expr, value: pg.Expr, type_: pg.TileType, name: str, related: tuple[Related, ...] = ()
+) -> pg.Expr | None:
     """A value as it is stored to a tile or slice: in its element type, and of a shape that broadcasts to it."""
     if not product_fits(cx, node, value, type_.element, name) or not stores_into(
-        cx, value.span, value, type_.shape, name
+        cx, value.span, value, type_.shape, name, related
     ):
         return None
-    return assigned(cx, value, type_.element, value.span, name, in_tile=True)
+    return assigned(cx, value, type_.element, value.span, name, related, in_tile=True)
 
 
 def product_fits(cx: Context, node: ast.Expr, value: pg.Expr, element: ScalarType, name: str) -> bool:
@@ -168,17 +171,20 @@ def product_fits(cx: Context, node: ast.Expr, value: pg.Expr, element: ScalarTyp
     return False
 
 
-def fitted_scalar(cx: Context, node: ast.Expr, value: pg.Expr, type_: ScalarType, name: str) -> pg.Expr | None:
+def fitted_scalar(
+    cx: Context, node: ast.Expr, value: pg.Expr, type_: ScalarType, name: str, related: tuple[Related, ...] = ()
+) -> pg.Expr | None:
     """A value as a scalar of a declared type."""
     if isinstance(value.type, pg.TileType):
         cx.error(
             "not-a-scalar",
             node.span,
             f"{name} is a scalar of `{type_}`, and the value is a tile of shape {shape_text(value.type.shape)}",
+            related=related,
             help="read one element of it, as in `t[0, 0]`",
         )
         return None
-    return assigned(cx, value, type_, node.span, name)
+    return assigned(cx, value, type_, node.span, name, related)
 
 
 def declared_type(cx: Context, node: ast.TypeExpr) -> ScalarType | pg.TileType | None:

@@ -18,6 +18,8 @@ from phobos_core.language.targets import LANES
 from phobos_core.language.types import BOOL, F32, INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
 
+BITWISE = frozenset(op for op, entry in BINARY.items() if entry.kind in (OperatorClass.BITWISE, OperatorClass.SHIFT))
+
 
 def name(cx: Context, node: ast.Name, at: Site) -> pg.Expr | None:
     symbol = lookup(cx, node)
@@ -106,7 +108,7 @@ def _unknown_field(cx: Context, node: ast.CtxField) -> None:
 
 
 def unary(cx: Context, node: ast.Unary, at: Site) -> pg.Expr | None:
-    operand = infer(cx, node.operand, at.part)
+    operand = infer(cx, node.operand, at if node.op == "!" else at.part)
     if operand is None:
         return None
     element = element_of(operand.type)
@@ -114,7 +116,7 @@ def unary(cx: Context, node: ast.Unary, at: Site) -> pg.Expr | None:
     if node.op == "!":
         if tile or element != BOOL:
             found = type_text(operand.type)
-            cx.error("logical-operand", node.span, f"`!` takes a scalar `bool`, and this is `{found}`")
+            cx.error("logical-operand", node.span, f"`!` is on scalars, a `bool`, and this is `{found}`")
             return None
         return pg.Unary(node.span, BOOL, "!", operand)
     if not _arithmetic_element(cx, node.span, node.op, element, bitwise=node.op == "~"):
@@ -192,11 +194,10 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
         if folded is not None:
             return folded
     element = operand_type(cx, lhs, rhs)
-    if element is None or element == BOOL:
+    if element is None or element is BOOL:
         cannot_join(cx, span, f"`{op}`", lhs, rhs)
         return None
-    operator = BINARY.get(op)
-    if operator is not None and operator.kind in (OperatorClass.BITWISE, OperatorClass.SHIFT):
+    if op in BITWISE:
         for side in (lhs, rhs):
             if not _arithmetic_element(cx, side.span, op, element_of(side.type), bitwise=True):
                 return None

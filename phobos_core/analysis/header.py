@@ -90,12 +90,13 @@ def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
     return cx.values[symbol]
 
 
-def resolve_aligned(cx: Context, header: Header) -> Mapping[str, Sym]:
+def resolve_aligned(cx: Context, header: Header, params: tuple[ast.Param, ...]) -> Mapping[str, Sym]:
     """The promises of `@aligned`: checked now where both sides are known, else at launch."""
     aligned: dict[str, Sym] = {}
     first: dict[str, ast.Span] = {}
+    names = dimension_names(params)
     for promise in header.promises:
-        dim, unit = _promised_dimension(cx, promise), _unit(cx, promise)
+        dim, unit = _promised_dimension(cx, promise, names), _unit(cx, promise)
         if dim is None or unit is None:
             continue
         name = promise.name.text
@@ -122,26 +123,27 @@ def _is_zero(value: Sym) -> Holds:
     return lambda env: value.evaluate(env) == 0
 
 
-def _promised_dimension(cx: Context, promise: ast.KeywordArg) -> Sym | None:
+def dimension_names(params: tuple[ast.Param, ...]) -> dict[str, None]:
+    """The names in the dimensions of tensor parameters, in order of first appearance."""
+    shaped = [param.type for param in params if isinstance(param.type, ast.ShapedTypeExpr)]
+    return dict.fromkeys(dim.text for type_ in shaped for dim in type_.dims if isinstance(dim, ast.Name))
+
+
+def _promised_dimension(cx: Context, promise: ast.KeywordArg, names: Mapping[str, None]) -> Sym | None:
     name = promise.name
-    found, symbol = cx.scope.find(name.text)
-    if symbol is not None and symbol.kind in (pg.SymbolKind.DIM, pg.SymbolKind.CONSTANT):
-        cx.references.append((name.span, symbol))
-        return cx.values[symbol]
-    if not found or symbol is not None:
-        dims = [text for text in cx.scope.visible() if _is_dimension(cx, text)]
+    _, symbol = cx.scope.find(name.text)
+    if name.text not in names:
         cx.error(
             "unknown-dimension",
             name.span,
             f"`{name.text}` is not a dimension of a tensor parameter of this kernel",
-            help=f"its dimensions are {', '.join(f'`{d}`' for d in dims)}" if dims else None,
+            help=f"its dimensions are {', '.join(f'`{dim}`' for dim in names)}" if names else None,
         )
-    return None
-
-
-def _is_dimension(cx: Context, name: str) -> bool:
-    _, symbol = cx.scope.find(name)
-    return symbol is not None and symbol.kind is pg.SymbolKind.DIM
+        return None
+    if symbol is None or symbol not in cx.values:
+        return None
+    cx.references.append((name.span, symbol))
+    return cx.values[symbol]
 
 
 def _unit(cx: Context, promise: ast.KeywordArg) -> Sym | None:

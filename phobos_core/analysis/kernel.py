@@ -64,7 +64,7 @@ def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
     cx.threads = header.launch.threads
     declare_search(cx, header)
     params = declare_params(cx, node.params)
-    aligned = resolve_aligned(cx, header)
+    aligned = resolve_aligned(cx, header, node.params)
     body = block(cx, node.body)
     registers = resolve_registers(cx, header)
     return pg.CheckedKernel(

@@ -19,10 +19,11 @@ from phobos_core.syntax.ast import Span
 
 def static(cx: Context, expr: pg.Expr, span: Span) -> bool:
     """Whether a tile value may be computed: its extents are known for every configuration. Reports where not."""
-    type_ = expr.type
-    if not isinstance(type_, pg.TileType):
+    # Only memory can have other extents: what is computed was checked where it was computed.
+    if not isinstance(expr, (pg.TileRead, pg.Convert)):
         return True
-    return static_shape(cx, type_.shape, span)
+    type_ = expr.type
+    return not isinstance(type_, pg.TileType) or static_shape(cx, type_.shape, span)
 
 
 def static_shape(cx: Context, shape: Shape, span: Span) -> bool:
@@ -45,13 +46,15 @@ def broadcast(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr) -> Shape | No
     a, b = lhs.type, rhs.type
     if not isinstance(a, pg.TileType):
         assert isinstance(b, pg.TileType)
-        return b.shape if static_shape(cx, b.shape, rhs.span) else None
-    if not static_shape(cx, a.shape, lhs.span):
+        return b.shape if static(cx, rhs, rhs.span) else None
+    if not static(cx, lhs, lhs.span):
         return None
     if not isinstance(b, pg.TileType):
         return a.shape
-    if not static_shape(cx, b.shape, rhs.span):
+    if not static(cx, rhs, rhs.span):
         return None
+    if a.shape is b.shape or a.shape == b.shape:
+        return a.shape
     if len(a.shape) != len(b.shape):
         message = f"{_both(lhs, rhs)} do not broadcast: the ranks differ, {len(a.shape)} and {len(b.shape)}"
         cx.error("rank-mismatch", span, message, related=_sides(lhs, rhs))
@@ -75,23 +78,25 @@ def _stretch(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr, axis: int) -> 
     return maximum(a, b) if _may_be_one(cx, a) or _may_be_one(cx, b) else a
 
 
-def stores_into(cx: Context, span: Span, value: pg.Expr, target: Shape, name: str) -> bool:
+def stores_into(
+    cx: Context, span: Span, value: pg.Expr, target: Shape, name: str, related: tuple[Related, ...]
+) -> bool:
     """Whether a value fits the place it is stored to, broadcasting a scalar and axes of extent 1."""
     type_ = value.type
     if not isinstance(type_, pg.TileType):
         return True
-    if not static_shape(cx, type_.shape, value.span):
+    if not static(cx, value, value.span):
         return False
-    if type_.shape == target:
+    if type_.shape is target or type_.shape == target:
         return True
     text = f"the value is {shape_text(type_.shape)} and {name} is {shape_text(target)}"
     if len(type_.shape) != len(target):
-        cx.error("rank-mismatch", span, f"{text}: the ranks differ")
+        cx.error("rank-mismatch", span, f"{text}: the ranks differ", related=related)
         return False
     for axis, (extent, room) in enumerate(zip(type_.shape, target, strict=True)):
         if extent not in (room, ONE):
             fits = _fits(extent, room)
-            constrain(cx, "shape-mismatch", span, f"{text}: axis {axis} does not fit", (extent, room), fits)
+            constrain(cx, "shape-mismatch", span, f"{text}: axis {axis} does not fit", (extent, room), fits, related)
     return True
 
 

@@ -15,6 +15,7 @@ from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
 from phobos_core.analysis.subscripts import index_value, is_point, loaded, lookup, place_of, whole
 from phobos_core.analysis.symbolic import Sym
+from phobos_core.language.diagnostic import Related
 from phobos_core.language.operators import COMPOUND
 from phobos_core.language.types import BOOL, INDEX, ScalarType
 from phobos_core.syntax import ast
@@ -54,7 +55,7 @@ def assign(cx: Context, stmt: ast.Assign) -> None:
 
 def _assign_name(cx: Context, stmt: ast.Assign, target: ast.Name) -> None:
     found, _ = cx.scope.find(target.text)
-    if not found and target.text in cx.functions:
+    if not found and cx.function(target.text) is not None:
         cx.error("not-assignable", target.span, f"`{target.text}` is a function, and has no value to change")
         return
     symbol = lookup(cx, target)
@@ -75,9 +76,13 @@ def _assign_name(cx: Context, stmt: ast.Assign, target: ast.Name) -> None:
         value = _combined(cx, stmt, pg.ScalarRead(target.span, type_, symbol), value)
         if value is None:
             return
-    value = fitted_scalar(cx, stmt.value, value, type_, f"`{target.text}`")
+    value = fitted_scalar(cx, stmt.value, value, type_, f"`{target.text}`", _declared(symbol))
     if value is not None:
         cx.out.append(pg.AssignScalar(stmt.span, symbol, value))
+
+
+def _declared(symbol: pg.Symbol) -> tuple[Related, ...]:
+    return (see(symbol.span, f"`{symbol.name}` is `{type_text(symbol.type)}`"),)
 
 
 def _combined(cx: Context, stmt: ast.Assign, current: pg.Expr, value: pg.Expr) -> pg.Expr | None:
@@ -142,7 +147,7 @@ def _store_point(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
         # Integers wrap, which comes to the same in any width.
         accumulate = accumulate and (combined.type == place.element or combined.type == current.type == INDEX)
         value = convert(cx, value, place.element) if accumulate else combined
-    value = fitted_scalar(cx, stmt.value, value, place.element, name)
+    value = fitted_scalar(cx, stmt.value, value, place.element, name, _declared(place.root))
     if value is not None:
         _updated(cx, place.root, stmt.span)
         cx.out.append(pg.StorePoint(stmt.span, place, value, accumulate))
@@ -169,7 +174,7 @@ def _store_tile(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
             value = _combined(cx, stmt, current, value)
             if value is None:
                 return
-    value = fitted(cx, stmt.value, value, target, name)
+    value = fitted(cx, stmt.value, value, target, name, _declared(place.root))
     if value is not None:
         _updated(cx, place.root, stmt.span)
         cx.out.append(pg.StoreTile(stmt.span, place, value, accumulate))

@@ -13,8 +13,12 @@ from phobos_core.analysis.context import PLAIN, Context, Site, infer, see, type_
 from phobos_core.analysis.convert import convert
 from phobos_core.analysis.shapes import constrain
 from phobos_core.analysis.symbolic import Sym
+from phobos_core.language.builtins import BUILTIN_NAMES
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.syntax import ast
+
+# Searching for a similar name takes long beside everything else; past this many unknown names it helps nobody.
+MOST_SUGGESTIONS = 20
 
 MEMORY = (pg.SymbolKind.TENSOR, pg.SymbolKind.TILE, pg.SymbolKind.VIEW)
 
@@ -40,7 +44,7 @@ def is_point(place: pg.Place) -> bool:
 
 def place_of(cx: Context, node: ast.Index) -> pg.Place | None:
     """The memory that a subscripted name selects."""
-    base = _base(cx, node.base, points=all(isinstance(s, ast.PointSub) for s in node.subscripts))
+    base = _named(cx, node.base) if isinstance(node.base, ast.Name) else _unnamed(cx, node)
     if base is None:
         for subscript in node.subscripts:
             _check_alone(cx, subscript)
@@ -48,16 +52,19 @@ def place_of(cx: Context, node: ast.Index) -> pg.Place | None:
     if len(node.subscripts) != len(base.shape):
         _wrong_rank(cx, node, base)
         return None
-    axes = [_axis(cx, s, extent, base) for s, extent in zip(node.subscripts, base.shape, strict=True)]
-    if any(axis is None for axis in axes):
+    axes: list[pg.Axis] = []
+    for subscript, extent in zip(node.subscripts, base.shape, strict=True):
+        axis = _axis(cx, subscript, extent, base)
+        if axis is not None:
+            axes.append(axis)
+    if len(axes) != len(base.shape):
         return None
-    found = tuple(axis for axis in axes if axis is not None)
     if base.axes is not None:
-        found = tuple(_moved(cx, outer, inner) for outer, inner in zip(base.axes, found, strict=True))
-    return pg.Place(node.span, base.root, base.element, tuple(a.extent for a in found), found, base.flat)
+        axes = [_moved(outer, inner) for outer, inner in zip(base.axes, axes, strict=True)]
+    return pg.Place(node.span, base.root, base.element, tuple([a.extent for a in axes]), tuple(axes), base.flat)
 
 
-def _moved(cx: Context, outer: pg.Axis, inner: pg.Axis) -> pg.Axis:
+def _moved(outer: pg.Axis, inner: pg.Axis) -> pg.Axis:
     """A point of a slice of memory, as a point of the memory."""
     start = pg.Binary(inner.start.span, INDEX, "+", outer.start, inner.start)
     return pg.Axis(start, inner.extent, inner.point, inner.unmasked)
@@ -71,11 +78,10 @@ def whole(symbol: pg.Symbol, span: ast.Span) -> pg.Place:
     return pg.Place(span, symbol, type_.element, shape)
 
 
-def _base(cx: Context, node: ast.Expr, *, points: bool) -> pg.Place | None:
-    """What is subscripted: a name, `flat(t)`, or another slice, which becomes a view of its own unless one element
-    is taken of it."""
-    if isinstance(node, ast.Name):
-        return _named(cx, node)
+def _unnamed(cx: Context, outer: ast.Index) -> pg.Place | None:
+    """What is subscripted, where it is no name: `flat(t)`, or another slice, which becomes a view of its own unless
+    one element is taken of it."""
+    node = outer.base
     if isinstance(node, ast.Index):
         place = place_of(cx, node)
         if place is None:
@@ -83,6 +89,7 @@ def _base(cx: Context, node: ast.Expr, *, points: bool) -> pg.Place | None:
         if is_point(place):
             cx.error("not-indexable", node.span, "this is one element already, a scalar, which has no subscripts")
             return None
+        points = all(isinstance(subscript, ast.PointSub) for subscript in outer.subscripts)
         return place if points else _hidden_view(cx, place)
     value = infer(cx, node)
     if value is None:
@@ -127,11 +134,9 @@ def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
 
 
 def _unknown(cx: Context, node: ast.Name) -> None:
-    from phobos_core.language.builtins import BUILTIN_NAMES
-
     if node.text == "ctx":
         cx.error("reserved-name", node.span, "`ctx` is read only through its fields, as in `ctx.block.x`")
-    elif node.text in cx.functions:
+    elif cx.function(node.text) is not None:
         cx.error("not-a-value", node.span, f"`{node.text}` is a function: call it, as in `{node.text}(..)`")
     elif node.text in BUILTIN_NAMES:
         cx.error("not-a-value", node.span, f"`{node.text}` is a built-in: call it, as in `{node.text}(..)`")
@@ -140,7 +145,7 @@ def _unknown(cx: Context, node: ast.Name) -> None:
             "unknown-name",
             node.span,
             f"`{node.text}` is not declared here",
-            help=suggestion(node.text, cx.scope.visible()),
+            help=suggestion(node.text, cx.scope.visible()) if len(cx.unknown) <= MOST_SUGGESTIONS else None,
         )
 
 
@@ -249,21 +254,24 @@ def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym | None:
 
 def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> bool:
     """Whether an extent is at least 1; one that a configuration decides is checked for each."""
+    if _product_of_names(value):
+        return True
     constant = value.constant
     if constant is not None:
-        if constant < 1:
-            cx.error(code, span, f"{rule}, and this extent is {constant}")
-            return False
-    elif not _product_of_names(value) and is_static(cx, value):
+        cx.error(code, span, f"{rule}, and this extent is {constant}")
+        return False
+    if is_static(cx, value):
         message = f"{rule}, and this extent, `{value}`, is not positive"
         constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
     return True
 
 
 def _product_of_names(value: Sym) -> bool:
-    """Surely positive where it is static: every choice of an `@autotune` name is."""
-    monomial, coefficient = value.terms[0]
-    return len(value.terms) == 1 and coefficient > 0 and all(isinstance(atom, str) for atom in monomial)
+    """Surely positive where it is static: a positive number, and every choice of an `@autotune` name is one."""
+    if len(value.terms) != 1:
+        return False
+    [(monomial, coefficient)] = value.terms
+    return coefficient > 0 and all(isinstance(atom, str) for atom in monomial)
 
 
 def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg.Place) -> None:

@@ -72,6 +72,12 @@ class Emitter:
                 return rhs
             if a is not None and b is not None and name in ARITHMETIC and not (name in ("div", "rem") and b == 0):
                 return self.index(ARITHMETIC[name](a, b))
+            if name in ("min", "max"):
+                difference = self.facts.linear(rhs).minus(self.facts.linear(lhs))
+                if self.facts.never_negative(difference):
+                    return lhs if name == "min" else rhs
+                if self.facts.never_negative(difference.scaled(-1)):
+                    return rhs if name == "min" else lhs
             return self._observed(self.build.binary(name, lhs, rhs))
         if lhs.type == BOOL:
             a_known, b_known = self._bools.get(lhs), self._bools.get(rhs)

@@ -31,7 +31,7 @@ from phobos_core.language.targets import TARGETS
 from phobos_core.language.types import INDEX
 from phobos_core.passes.copies import Copy, copies_of, reasons
 from phobos_core.passes.errors import PassError
-from phobos_core.passes.place_shared import footprint, limit
+from phobos_core.passes.place_shared import fits, limit
 
 _ASYNC_BYTES = (4, 8, 16)
 
@@ -44,7 +44,7 @@ def pipeline(kernel: Kernel) -> Kernel:
         kernel, decision, done = _loop(kernel, loop.regions[0].args[0])
         decisions.append(decision)
         pipelined |= done
-    if kernel.pipeline and not pipelined and footprint(kernel) <= limit(kernel):
+    if kernel.pipeline and not pipelined and fits(kernel):
         # A kernel that does not fit even so is told that first, when its tiles are placed.
         raise _nothing(kernel, decisions[::-1])
     return replace(kernel, decisions=(*kernel.decisions, *decisions[::-1]))
@@ -87,7 +87,7 @@ def _fitting(kernel: Kernel, index: Index, loop: Op, found: Sequence[Copy]) -> l
 
 
 def _fits(kernel: Kernel, index: Index, loop: Op, copies: Sequence[Copy]) -> bool:
-    return footprint(_Plan(kernel, index, loop).apply(copies)) <= limit(kernel)
+    return fits(_Plan(kernel, index, loop).apply(copies))
 
 
 def _too_large(kernel: Kernel, found: Sequence[Copy]) -> str:

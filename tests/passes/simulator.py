@@ -19,11 +19,13 @@ Element = tuple[int, ...]
 
 @dataclass
 class Simulation:
-    """`trips` and `takes` decide how often each loop runs and which way each branch goes."""
+    """`trips` and `takes` decide how often each loop runs and which way each branch goes. `scan_shift` renumbers the
+    threads of column scans, so that in small tiles no column happens to be in the thread that a sweep has it in."""
 
     kernel: Kernel
     trips: Callable[[], int]
     takes: Callable[[], bool]
+    scan_shift: int = 0
     conflicts: list[str] = field(default_factory=list)
     definition: dict[Value, Op] = field(default_factory=dict)
     scalars: dict[Value, int] = field(default_factory=dict)
@@ -91,7 +93,7 @@ class Simulation:
             case RowReduction(lanes, _):
                 return row % (threads // lanes) * lanes
             case ColumnScan():
-                return column % threads
+                return (column + self.scan_shift) % threads
         raise AssertionError(schedule)
 
     def reads(self, tile: Value, at: Element, thread: int, schedule: object) -> Iterator[tuple[int, Value, Element]]:

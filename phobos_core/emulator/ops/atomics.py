@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from phobos_core.emulator.checks import SITE_SHIFT
-from phobos_core.emulator.decode import Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import Decoder, Entry, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Active, Array, Index
 from phobos_core.emulator.memory import Access
 from phobos_core.emulator.numerics import fused, rounding
-from phobos_core.emulator.ops.load_store import selected
+from phobos_core.emulator.ops.load_store import MEMORY_WORDS, selected
 from phobos_core.emulator.ptx import Instruction, Register
 
 Update = Callable[..., Value]
@@ -136,4 +136,6 @@ def apply(data: Array, places: Index, update: Update, values: list[Array], retur
     return result
 
 
-TABLE: dict[str, Handler] = {"atom": atomic, "red": atomic}
+_WORDS = " ".join((*UPDATES, *MEMORY_WORDS, "noftz"))
+
+TABLE: dict[str, Entry] = {"atom": entry(atomic, _WORDS), "red": entry(atomic, _WORDS)}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from phobos_core.emulator.decode import Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import Decoder, Entry, Handler, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Array
 from phobos_core.emulator.ptx import Immediate, Instruction
 
@@ -293,24 +293,24 @@ def fns(decoder: Decoder, at: Instruction) -> MicroOp:
     return decoder.computed(compute, decoder.write(at.operands[0], "b32", at), mask, base, offset)
 
 
-TABLE: dict[str, Handler] = {
-    "and": logic(np.bitwise_and),
-    "or": logic(np.bitwise_or),
-    "xor": logic(np.bitwise_xor),
-    "not": logic(np.invert),
-    "cnot": cnot,
-    "shl": shift,
-    "shr": shift,
-    "lop3": lop3,
-    "shf": shf,
-    "clz": counting(clz),
-    "popc": counting(popc),
-    "brev": counting(brev),
-    "bfind": bfind,
-    "bfe": bfe,
-    "bfi": bfi,
-    "szext": szext,
-    "bmsk": bmsk,
-    "prmt": prmt,
-    "fns": fns,
+TABLE: dict[str, Entry] = {
+    "and": entry(logic(np.bitwise_and)),
+    "or": entry(logic(np.bitwise_or)),
+    "xor": entry(logic(np.bitwise_xor)),
+    "not": entry(logic(np.invert)),
+    "cnot": entry(cnot),
+    "shl": entry(shift),
+    "shr": entry(shift),
+    "lop3": entry(lop3),
+    "shf": entry(shf, "l r clamp wrap"),
+    "clz": entry(counting(clz)),
+    "popc": entry(counting(popc)),
+    "brev": entry(counting(brev)),
+    "bfind": entry(bfind, "shiftamt"),
+    "bfe": entry(bfe),
+    "bfi": entry(bfi),
+    "szext": entry(szext, "clamp wrap"),
+    "bmsk": entry(bmsk, "clamp wrap"),
+    "prmt": entry(prmt, "f4e b4e rc8 ecl ecr rc16"),
+    "fns": entry(fns),
 }

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from phobos_core.emulator.decode import DTYPES, Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import DTYPES, Decoder, Entry, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Active, Array
 from phobos_core.emulator.numerics.rounding import flush, from_bf16
 from phobos_core.emulator.ptx import Instruction, Not, Pair
@@ -169,4 +169,6 @@ def _packed_set(decoder: Decoder, at: Instruction, compare: Comparison, a: Value
     return decoder.computed(compute, decoder.write(at.operands[0], "b32", at))
 
 
-TABLE: dict[str, Handler] = {"setp": setp, "set": set_}
+_WORDS = " ".join((*COMPARISONS, *COMBINATIONS, "ftz"))
+
+TABLE: dict[str, Entry] = {"setp": entry(setp, _WORDS), "set": entry(set_, _WORDS)}

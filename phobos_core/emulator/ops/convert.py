@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from phobos_core.emulator.decode import DTYPES, Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import DTYPES, Decoder, Entry, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Array
 from phobos_core.emulator.numerics import rounding
 from phobos_core.emulator.numerics.rounding import F64
@@ -247,4 +247,4 @@ def _pack_integers(decoder: Decoder, at: Instruction) -> MicroOp:
     return decoder.computed(pack, decoder.write(at.operands[0], "b32", at), a, b, *third)
 
 
-TABLE: dict[str, Handler] = {"cvt": cvt}
+TABLE: dict[str, Entry] = {"cvt": entry(cvt, " ".join((*MODES, "ftz sat satfinite relu pack")))}

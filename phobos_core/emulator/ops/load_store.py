@@ -8,7 +8,7 @@ import numpy as np
 
 from phobos_core.emulator.async_copies import Flight
 from phobos_core.emulator.checks import SITE_SHIFT
-from phobos_core.emulator.decode import NOTHING, Decoder, Handler, MicroOp, unsupported
+from phobos_core.emulator.decode import NOTHING, Decoder, Entry, MicroOp, entry, unsupported
 from phobos_core.emulator.machine import Active, Array, Index
 from phobos_core.emulator.memory import Access, Chunk, Store, WindowSpace
 from phobos_core.emulator.ops.move import copy, sequence
@@ -27,7 +27,7 @@ def selected(active: Active, chosen: Index | None) -> Index:
 
 
 def load(decoder: Decoder, at: Instruction) -> MicroOp:
-    if "param" in at.modifiers:
+    if not {"param", "param::entry"}.isdisjoint(at.modifiers):
         return _load_parameter(decoder, at)
     kind = at.modifiers[-1]
     dtype = decoder.dtype(kind, at)
@@ -232,13 +232,36 @@ def _gather(origin: Store, index: Index, column: Index) -> Array:
     return origin.data.take(index[:, None] + column)
 
 
-TABLE: dict[str, Handler] = {
-    "ld": load,
-    "ldu": load,
-    "st": store,
-    "prefetch": nothing,
-    "prefetchu": nothing,
-    "applypriority": nothing,
-    "discard": nothing,
-    "cp": cp_async,
+# State spaces, orders and scopes, which loads, stores and atomics share.
+MEMORY_WORDS = [
+    "global",
+    "shared",
+    "shared::cta",
+    "local",
+    "const",
+    "param",
+    "param::entry",
+    "weak",
+    "volatile",
+    "relaxed",
+    "acquire",
+    "release",
+    "acq_rel",
+    "mmio",
+    "cta",
+    "cluster",
+    "gpu",
+    "sys",
+]
+_WORDS = " ".join((*MEMORY_WORDS, "nc v2 v4 v8 ca cg cs cv lu wb wt L1::* L2::*"))
+
+TABLE: dict[str, Entry] = {
+    "ld": entry(load, _WORDS),
+    "ldu": entry(load, _WORDS),
+    "st": entry(store, _WORDS),
+    "prefetch": entry(nothing, "global local const param L1 L2 L2::* tensormap"),
+    "prefetchu": entry(nothing, "L1"),
+    "applypriority": entry(nothing, "global L2::*"),
+    "discard": entry(nothing, "global L2"),
+    "cp": entry(cp_async, "async commit_group wait_group wait_all ca cg shared shared::cta global L2::*"),
 }

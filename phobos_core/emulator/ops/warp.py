@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from phobos_core.emulator.decode import Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import Decoder, Entry, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import WARP, Active, Array, Geometry, Index, Mask
 from phobos_core.emulator.ptx import Immediate, Instruction, Operand, Pair, Register
 
@@ -320,12 +320,12 @@ def warp_barrier(decoder: Decoder, at: Instruction) -> MicroOp:
     return decoder.effect(run)
 
 
-TABLE: dict[str, Handler] = {
-    "shfl": shfl,
-    "vote": vote,
-    "activemask": activemask,
-    "match": match,
-    "redux": redux,
-    "elect": elect,
-    "bar.warp": warp_barrier,
+TABLE: dict[str, Entry] = {
+    "shfl": entry(shfl, "sync up down bfly idx"),
+    "vote": entry(vote, "sync all any uni ballot"),
+    "activemask": entry(activemask),
+    "match": entry(match, "sync any all"),
+    "redux": entry(redux, "sync add and or xor min max abs NaN"),
+    "elect": entry(elect, "sync"),
+    "bar.warp": entry(warp_barrier, "warp sync"),
 }
