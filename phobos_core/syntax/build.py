@@ -15,7 +15,6 @@ from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.language.types import SPELLED
 from phobos_core.syntax.ast import (
     BoolLit,
-    CtxField,
     ErrorExpr,
     ErrorTypeExpr,
     Expr,
@@ -27,7 +26,6 @@ from phobos_core.syntax.ast import (
     ShapedTypeExpr,
     Span,
     TypeExpr,
-    Unary,
 )
 
 Report: TypeAlias = Callable[[Diagnostic], None]
@@ -114,19 +112,6 @@ def shaped_type(span: Span, constructor: Name, element: Name, dims: tuple[Expr, 
     return ShapedTypeExpr(span, kind, scalar, names_and_ints)
 
 
-def unary(span: Span, op: str, operand: Expr, parenthesized: bool, report: Report) -> Unary:
-    if isinstance(operand, Unary) and not parenthesized:
-        report(
-            error(
-                "syntax-error",
-                Span(span.start, operand.span.start + 1),
-                f"`{op}{operand.op}`: only one unary operator may stand before an operand",
-                f"put the inner one in parentheses: `{op}({operand.op}...)`",
-            )
-        )
-    return Unary(span, op, operand)
-
-
 def target(expr: Expr, report: Report) -> Name | Index | None:
     """What stands left of `=`; `None` after a report."""
     if isinstance(expr, Name) or (isinstance(expr, Index) and isinstance(expr.base, Name)):
@@ -141,14 +126,6 @@ def target(expr: Expr, report: Report) -> Name | Index | None:
             )
         )
     return None
-
-
-def group(operand: Expr, report: Report) -> Expr:
-    """What follows `over` in a collective."""
-    if isinstance(operand, CtxField | ErrorExpr):
-        return operand
-    report(error("syntax-error", operand.span, "`over` names `ctx.lane` or `ctx.thread`"))
-    return ErrorExpr(operand.span)
 
 
 def attribute_value(expr: Expr, report: Report) -> Name | IntLit | FloatLit | BoolLit | None:

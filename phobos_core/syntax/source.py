@@ -9,10 +9,11 @@ text alone, and a `Parser` remembers it by that text.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import tree_sitter
-from tree_sitter import Tree
+from tree_sitter import Node, Point, Tree
 
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax.ast import PlacedItem
@@ -39,6 +40,30 @@ class Piece:
     diagnostics: tuple[Diagnostic, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """The bytes from `start` to `end` become `replacement`."""
+
+    start: int
+    end: int
+    replacement: bytes
+
+    def apply(self, text: bytes) -> bytes:
+        return text[: self.start] + self.replacement + text[self.end :]
+
+    def places(self, text: bytes) -> tuple[int, int, int, Point, Point, Point]:
+        """The edit of `text` as tree-sitter takes it: start, old end and new end as offsets, then as points."""
+        new_end = self.start + len(self.replacement)
+        after = text[: self.start] + self.replacement
+        points = point(text, self.start), point(text, self.end), point(after, new_end)
+        return self.start, self.end, new_end, *points
+
+
+def point(text: bytes, offset: int) -> Point:
+    """A row and column as tree-sitter counts them: rows end at `\\n` only, columns are bytes."""
+    return Point(text.count(b"\n", 0, offset), offset - (text.rfind(b"\n", 0, offset) + 1))
+
+
 class Parser:
     """Parses texts, and remembers the items it has seen. Not for use by two threads at once."""
 
@@ -49,14 +74,26 @@ class Parser:
 
     def parse(self, text: bytes | str) -> SourceFile:
         source = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        return self.read(source, self.tree(source))
+        return self._read(source, self._parser.parse(source))
 
-    def tree(self, text: bytes, old: Tree | None = None) -> Tree:
-        """The tree-sitter tree; `old` is the edited tree of the text before."""
-        return self._parser.parse(text, old) if old else self._parser.parse(text)
+    def edit(self, file: SourceFile, edits: Iterable[Edit]) -> SourceFile:
+        """The file after the edits, one after the other. It is equal to a fresh parse of the new text.
 
-    def read(self, text: bytes, tree: Tree) -> SourceFile:
-        """The file that `tree`, the tree of `text`, describes."""
+        tree-sitter reuses what the edits leave alone. Where a text has a syntax error, before or after, the
+        shape of its tree would depend on the edits that led to it, so it is parsed as a whole.
+        """
+        text = file.text
+        tree = file.tree.copy()
+        for edit in edits:
+            tree.edit(*edit.places(text))
+            text = edit.apply(text)
+        if not tree.root_node.has_error:
+            tree = self._parser.parse(text, tree)
+        if tree.root_node.has_error:
+            tree = self._parser.parse(text)
+        return self._read(text, tree)
+
+    def _read(self, text: bytes, tree: Tree) -> SourceFile:
         pieces = self._broken(text) if tree.root_node.has_error else self._whole(text, tree)
         return SourceFile(
             text,
@@ -90,9 +127,10 @@ class Parser:
         return pieces
 
     def _piece(self, text: bytes) -> Piece:
-        tree = self.tree(text)
+        tree = self._parser.parse(text)
         if tree.root_node.has_error:
-            return Piece(*recover(text))
+            items, diagnostics = recover(text)
+            return Piece(items, diagnostics or (_unexplained(tree.root_node),))
         whole = self._whole(text, tree)
         return Piece(
             tuple(PlacedItem(start + p.offset, p.item) for start, piece in whole for p in piece.items),
@@ -110,6 +148,13 @@ class Parser:
         if len(self._memo) > self._capacity:
             self._memo.popitem(last=False)
         return piece
+
+
+def _unexplained(node: Node) -> Diagnostic:
+    """For an error of the tree that the recovering parser has no words for, so that it is never passed over."""
+    while not (node.is_error or node.is_missing):
+        node = next(child for child in node.children if child.has_error)
+    return Diagnostic("syntax-error", "error", node.start_byte, node.end_byte, "this cannot be read as Phobos")
 
 
 def parse(text: bytes | str) -> SourceFile:
