@@ -31,7 +31,7 @@ from phobos_core.language.targets import TARGETS
 from phobos_core.language.types import INDEX
 from phobos_core.passes.copies import Copy, copies_of, reasons
 from phobos_core.passes.errors import PassError
-from phobos_core.passes.place_shared import footprint, limit, over_limit
+from phobos_core.passes.place_shared import fits, limit, over_limit
 
 _ASYNC_BYTES = (4, 8, 16)
 
@@ -45,7 +45,7 @@ def pipeline(kernel: Kernel) -> Kernel:
         kernel = outcome.kernel
         decisions.insert(0, outcome.decision)
         outcomes.append(outcome)
-    if kernel.pipeline and not any(o.pipelined for o in outcomes) and footprint(kernel) <= limit(kernel):
+    if kernel.pipeline and not any(o.pipelined for o in outcomes) and fits(kernel):
         # A kernel that does not fit even so is told that first, when its tiles are placed.
         oversize = next((o.oversize for o in outcomes if o.oversize), None)
         raise _nothing(kernel, decisions) if oversize is None else over_limit(oversize)
@@ -100,7 +100,7 @@ def _fitting(kernel: Kernel, index: Index, loop: Op, found: Sequence[Copy]) -> l
 
 
 def _fits(kernel: Kernel, index: Index, loop: Op, copies: Sequence[Copy]) -> bool:
-    return footprint(_Plan(kernel, index, loop).apply(copies)) <= limit(kernel)
+    return fits(_Plan(kernel, index, loop).apply(copies))
 
 
 def _too_large(kernel: Kernel, found: Sequence[Copy]) -> str:
