@@ -1,6 +1,6 @@
 """Reads a page of the executable spec: Markdown prose with kernels, and beside them what must hold.
 
-    ```phobos target=sm_80 N=8        a source; key=value words are the target, or values for -D; `build` means that
+    ```phobos target=sm_80 N=8        a source; `index_bits=32`, or values for -D; `build` means that
     kernel k(...) { ... }             the diagnostics are those of the whole compilation, not of the check alone
     ```
       // error: [code] words          at the end of the line where the diagnostic starts, with words of its message;
@@ -29,6 +29,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 FENCE = re.compile(r"^```(\w+)?[ ]*(.*)$")
 EXPECTATION = re.compile(r"//\s*(error|warning|note): \[([\w-]+)\]\s*(.*?)\s*(?=$|//)")
@@ -66,6 +67,7 @@ class Case:
     source: str
     target: str = "sm_80"
     dims: dict[str, int] = field(default_factory=dict)
+    index_bits: Literal[32, 64] = 64
     build: bool = False
     runs: list[Block] = field(default_factory=list)
     patterns: list[Block] = field(default_factory=list)
@@ -104,8 +106,9 @@ def read_page(path: Path) -> list[Case]:
             seen += 1
             words = dict(word.split("=") for word in options.split() if "=" in word)
             target = words.pop("target", "sm_80")
+            bits: Literal[32, 64] = 32 if words.pop("index_bits", "64") == "32" else 64
             dims = {k: int(v) for k, v in words.items()}
-            cases.append(Case(f"{heading} #{seen}", start, body, target, dims, "build" in options.split()))
+            cases.append(Case(f"{heading} #{seen}", start, body, target, dims, bits, "build" in options.split()))
         elif kind in ("run", "ptx", "report"):
             block = Block(start + 1, options, body)
             {"run": cases[-1].runs, "ptx": cases[-1].patterns, "report": cases[-1].reports}[kind].append(block)
