@@ -2,18 +2,23 @@
 
     ```phobos target=sm_80 N=8        a source; key=value words are the target, or values for -D
     kernel k(...) { ... }             // error: [code] part of the message      on the line the diagnostic starts
-    ```                               // warning: [code] ...                    likewise
+    ```                               // warning: [code] ..., // note: [code] ...   likewise
     ```run grid=2                     runs the source above on the reference and on the emulator
     X = arange(8)                     one assignment a parameter: a Python expression over NumPy, given the
-    s = 2.0                           parameter's element type
-    expect Y = 2 * arange(8)          exactly
+    s = 2.0                           parameter's element type; `f16(..)` and the other types convert to it
+    expect Y = 2 * arange(8)          exactly, but that any NaN equals any other
     expect Y ~ exp(X)                 within 2e-5, relative and absolute (a tolerance may follow the name: `Y[1e-3] ~`)
+    fails part of the message         in place of `expect`: the launch is refused, or the device finds a fault
+    warns part of the message         the reference reports a value that the language leaves unspecified
     ```
     ```ptx sm_80                      patterns, one a line, found in this order in the PTX for that target;
     ld.global.v4                      `! pattern` must not occur at all
     ```
+    ```report sm_80                   Python expressions, one a line, that hold for the report of that target:
+    launch.threads == 128             its keys are names, and `choices` lists `op: choice (reason)` of each decision
+    ```
 
-A source without comments must check without any diagnostic. A heading names the cases below it.
+A source without comments is accepted, by the build too, without any diagnostic. A heading names the cases below it.
 """
 
 from __future__ import annotations
@@ -23,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FENCE = re.compile(r"^```(\w+)?[ ]*(.*)$")
-EXPECTATION = re.compile(r"//\s*(error|warning): \[([\w-]+)\]\s*(.*?)\s*$")
+EXPECTATION = re.compile(r"//\s*(error|warning|note): \[([\w-]+)\]\s*(.*?)\s*(?=//|$)")
 
 
 @dataclass(frozen=True)
@@ -35,14 +40,28 @@ class Expectation:
 
 
 @dataclass(frozen=True)
+class Block:
+    """A block that says something of the source above it. `line` is that of its first line in the page, from 1."""
+
+    line: int
+    options: str
+    body: str
+
+    @property
+    def lines(self) -> list[str]:
+        return [line.strip() for line in self.body.split("\n") if line.strip()]
+
+
+@dataclass(frozen=True)
 class Case:
     name: str
     line: int  # of the block in the page, from 1
     source: str
     target: str = "sm_80"
     dims: dict[str, int] = field(default_factory=dict)
-    runs: list[tuple[int, str, str]] = field(default_factory=list)  # (line, options, body)
-    patterns: list[tuple[int, str, str]] = field(default_factory=list)  # (line, target, body)
+    runs: list[Block] = field(default_factory=list)
+    patterns: list[Block] = field(default_factory=list)
+    reports: list[Block] = field(default_factory=list)
 
     @property
     def expectations(self) -> list[Expectation]:
@@ -73,16 +92,22 @@ def read_page(path: Path) -> list[Case]:
         body = "\n".join(lines[start:position])
         position += 1
         kind, options = match.group(1), match.group(2).strip()
-        if kind == "phobos":
-            seen += 1
-            words = dict(word.split("=") for word in options.split())
-            target = words.pop("target", "sm_80")
-            dims = {k: int(v) for k, v in words.items()}
-            cases.append(Case(f"{heading} #{seen}", start, body, target, dims))
-        elif kind == "run":
-            cases[-1].runs.append((start + 1, options, body))
-        elif kind == "ptx":
-            cases[-1].patterns.append((start + 1, options or cases[-1].target, body))
-        elif kind not in (None, "text"):
-            raise ValueError(f"{path}:{start}: a block of kind `{kind}` is not known here")
+        block = Block(start + 1, options, body)
+        match kind:
+            case "phobos":
+                seen += 1
+                words = dict(word.split("=") for word in options.split())
+                target = words.pop("target", "sm_80")
+                dims = {k: int(v) for k, v in words.items()}
+                cases.append(Case(f"{heading} #{seen}", start, body, target, dims))
+            case "run":
+                cases[-1].runs.append(block)
+            case "ptx":
+                cases[-1].patterns.append(block)
+            case "report":
+                cases[-1].reports.append(block)
+            case None | "text":
+                pass
+            case _:
+                raise ValueError(f"{path}:{start}: a block of kind `{kind}` is not known here")
     return cases
