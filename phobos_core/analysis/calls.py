@@ -13,7 +13,7 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import count_fits
 from phobos_core.analysis.context import Context, Rule, Site, see
 from phobos_core.analysis.elementwise import argsel, conversion, extremum, iota, math, tmax, where
-from phobos_core.analysis.subscripts import MOST_SUGGESTIONS, suggestion
+from phobos_core.analysis.subscripts import MOST_SUGGESTIONS, first_unknown, suggestion
 from phobos_core.analysis.tile_operations import contraction, flat, gather, rearrangement, reduction
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin
 from phobos_core.language.types import CONVERSIONS, SPELLED
@@ -63,8 +63,7 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
         )
     elif callee.text in SPELLED:
         cx.error("no-conversion", node.span, f"nothing converts to `{callee.text}`", help=_storage_help(callee.text))
-    elif callee.text not in cx.unknown:
-        cx.unknown.add(callee.text)
+    elif first_unknown(cx, callee.text):
         cx.error(
             "unknown-name",
             callee.span,

@@ -33,6 +33,14 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
+class Damage:
+    """Where the text of a kernel's head has syntax errors, so that names may be missing that the body uses."""
+
+    attributes: bool = False
+    params: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Site:
     """Where an expression stands, as far as a rule depends on it.
 
@@ -68,6 +76,7 @@ class Context:
     options: Options
     rules: Mapping[type, Rule]
     functions: Mapping[str, ast.Function]
+    damage: Damage = Damage()
     scope: Scope = field(default_factory=Scope)
     search: dict[str, tuple[int, ...]] = field(default_factory=dict)
     dims: dict[str, pg.Symbol] = field(default_factory=dict)

@@ -26,6 +26,9 @@ def declare_search(cx: Context, header: Header) -> None:
         symbol = cx.symbol(name, pg.SymbolKind.CONSTANT, INDEX)
         cx.values[symbol] = sym(text)
         cx.bind(name, symbol)
+    for name in header.lost:
+        if not cx.scope.find(name.text)[0]:
+            cx.bind(name, None)
 
 
 def declare_params(cx: Context, params: tuple[ast.Param, ...]) -> tuple[pg.Symbol, ...]:
@@ -76,6 +79,10 @@ def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
         cx.references.append((node.span, symbol))
         return cx.values[symbol]
     if found:
+        return None
+    if cx.damage.attributes:
+        # It may be an `@autotune` name whose declaration is lost.
+        cx.bind(node, None)
         return None
     bound = cx.options.dims.get(node.text)
     if bound is not None and bound < 1:

@@ -127,10 +127,18 @@ def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
     if symbol is not None:
         cx.references.append((node.span, symbol))
         return symbol
-    if not found and node.text not in cx.unknown:
-        cx.unknown.add(node.text)
+    if not found and first_unknown(cx, node.text):
         _unknown(cx, node)
     return None
+
+
+def first_unknown(cx: Context, name: str) -> bool:
+    """Whether a name that is not found is worth a message: the first time, and not where its declaration may be lost
+    in a syntax error of the kernel's head."""
+    if cx.damage.attributes or cx.damage.params or name in cx.unknown:
+        return False
+    cx.unknown.add(name)
+    return True
 
 
 def _unknown(cx: Context, node: ast.Name) -> None:

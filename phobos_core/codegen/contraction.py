@@ -26,7 +26,7 @@ from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.types import I8, I32, ScalarType
 
 # FMAs written in one turn of the loop over K, at most.
-_BUDGET = 128
+_BUDGET = 64
 _WIDEST = 16
 
 
@@ -64,7 +64,7 @@ def contraction(cg: Context, op: Op, schedule: Contraction) -> None:
         loop = cg.writer.open_loop(["i32"], ["0"])
         turn = Coord(loop.names[0], 0, full)
         _patch(cg, op, schedule, index.total(cg, thread, index.scaled(cg, turn, threads)))
-        following = cg.writer.value(f"add i32 {loop.names[0]}, 1")
+        following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, 1")
         again = cg.writer.value(f"icmp ult i32 {following}, {full}")
         cg.writer.close_loop(loop, again, [following], ROLLED)
     if tail:
@@ -161,7 +161,7 @@ def _walk(cg: Context, patch: _Patch) -> list[list[str]]:
         loop = cg.writer.open_loop(["i32", *[type] * count], ["0", *sums])
         start = Coord(loop.names[0], 0, patch.depth, per_turn)
         sums = _steps(cg, patch, start, per_turn, loop.names[1:])
-        following = cg.writer.value(f"add i32 {loop.names[0]}, {per_turn}")
+        following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, {per_turn}")
         again = cg.writer.value(f"icmp ult i32 {following}, {turns * per_turn}")
         cg.writer.close_loop(loop, again, [following, *sums], ROLLED)
     elif turns == 1:

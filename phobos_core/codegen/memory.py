@@ -133,13 +133,16 @@ def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
     size = memory.element.bytes
     constant = 0
     narrow, wide = "0", "0"  # the parts computed in 32 and in 64 bits
+    reach = 0  # the narrow part stays below
     for stride, coord in zip(memory.strides, at, strict=True):
         if isinstance(stride, int):
             constant += coord.offset * stride * size
             if coord.base is None:
                 continue
-            if coord.limit * stride * size < 1 << 31:
-                narrow = index.add(cg, "i32", narrow, index.mul(cg, "i32", coord.base, str(stride * size)))
+            reach += coord.limit * stride * size
+            if reach < 1 << 31:
+                part = index.mul(cg, index.COORD, coord.base, str(stride * size))
+                narrow = index.add(cg, index.COORD, narrow, part)
             else:
                 base = index.resized(cg, coord.base, "i32", "i64", "zext")
                 wide = index.add(cg, "i64", wide, index.mul(cg, "i64", base, str(stride * size)))

@@ -25,9 +25,11 @@ ThreadMap: TypeAlias = tuple[object, ...] | None
 _FIRST_THREAD: ThreadMap = ("first",)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """`bytes` is the physical range in shared memory, None for a tensor; `copies` marks an unfinished `async_copy`."""
+    """`bytes` is the physical range in shared memory, None for a tensor; `copies` marks an unfinished `async_copy`.
+
+    Compared by identity: `Accesses` gives one object for equal ones."""
 
     region: Region
     write: bool
@@ -86,16 +88,25 @@ class Accesses:
     def __init__(self, kernel: Kernel, index: Index) -> None:
         self._index = index
         self._regions = Regions(kernel, index)
+        self._known: dict[tuple[object, ...], Access] = {}
 
     def of(self, op: Op) -> list[Access]:
         found = []
         for touch in touches(self._index, op):
             region = self._region(op, touch)
             copies = op.name == "async_copy" and touch.write
-            access = Access(region, touch.write, self._threads(op, touch, region), self._bytes(region), copies)
-            if access not in found:
-                found.append(access)
-        return found
+            threads, bytes = self._threads(op, touch, region), self._bytes(region)
+            found.append(self.one(region, touch.write, threads, bytes, copies))
+        return list(dict.fromkeys(found))
+
+    def one(
+        self, region: Region, write: bool, threads: ThreadMap, bytes: tuple[int, int] | None, copies: bool
+    ) -> Access:
+        """The access with these properties."""
+        key = (region, write, threads, bytes, copies)
+        if key not in self._known:
+            self._known[key] = Access(*key)
+        return self._known[key]
 
     def _region(self, op: Op, touch: Touch) -> Region:
         if isinstance(touch.place.type, ViewType):

@@ -9,7 +9,7 @@ counts for the whole loop, since the next iteration may find it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -27,35 +27,22 @@ _ALIGNMENT = 16
 _BANK_ROW = 128
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tile:
     """An allocation and when it is in use: positions of ops and source lines, both inclusive."""
 
     alloc: Op
+    mem: MemType
+    shape: tuple[int, ...]
+    pitch: int | None
+    bytes: int
     first: int
     last: int
     lines: tuple[int, int]
-    pitch: int | None
-
-    @property
-    def mem(self) -> MemType:
-        type = self.alloc.results[0].type
-        assert isinstance(type, MemType)
-        return type
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(n for n in self.mem.shape if n is not None)
 
     @property
     def name(self) -> str:
         return str(self.alloc.attrs["name"])
-
-    @property
-    def bytes(self) -> int:
-        row = self.pitch or self.shape[-1]
-        elements = prod(self.shape[:-1]) * row * int(self.alloc.attrs["stages"])
-        return _aligned(elements * self.mem.element.bytes)
 
 
 def place_shared(kernel: Kernel) -> Kernel:
@@ -63,7 +50,7 @@ def place_shared(kernel: Kernel) -> Kernel:
     offsets = pack(tiles)
     used = _peak(tiles, offsets)
     if used > limit(kernel):
-        raise _over_limit(kernel, tiles, offsets, used)
+        raise over_limit(kernel)
     placed = {tile.alloc: (offset, tile.pitch) for tile, offset in zip(tiles, offsets, strict=True)}
 
     def visit(op: Op) -> Sequence[Op] | None:
@@ -72,17 +59,41 @@ def place_shared(kernel: Kernel) -> Kernel:
         offset, pitch = placed[op]
         return [with_attrs(op, offset=offset, **({"pitch": pitch} if pitch else {}))]
 
-    report = [
-        Placement(t.name, t.alloc.line, t.shape, t.mem.element, "shared", t.bytes, offset, t.lines)
-        for t, offset in zip(tiles, offsets, strict=True)
-    ]
+    copies = _copies(tiles)
     return replace(
         kernel,
         body=rewrite(kernel.body, visit),
         shared_bytes=used,
-        shared_bytes_without_reuse=sum(t.bytes for t in tiles),
-        tiles=tuple(sorted((*kernel.tiles, *report), key=lambda p: p.line)),
+        shared_bytes_without_reuse=sum(max(t.bytes for t in group) for group in copies),
+        tiles=tuple(sorted((*kernel.tiles, *_placements(copies, placed)), key=lambda p: p.line)),
     )
+
+
+def _copies(tiles: Sequence[Tile]) -> list[list[Tile]]:
+    """The tiles of the source, each with the copies of it that splitting and unrolling loops made."""
+    found: dict[tuple[object, ...], list[list[Tile]]] = {}
+    for tile in tiles:
+        alike = found.setdefault((tile.name, tile.alloc.line, tile.shape, tile.mem), [])
+        # Copies stand one after the other; what is in use at the same time is another tile of that name.
+        group = next((g for g in alike if not any(_meet(tile, other) for other in g)), None)
+        if group is None:
+            alike.append([tile])
+        else:
+            group.append(tile)
+    return [group for alike in found.values() for group in alike]
+
+
+def _placements(copies: Sequence[Sequence[Tile]], placed: Mapping[Op, tuple[int, int | None]]) -> Iterator[Placement]:
+    """A row for each place that a tile of the source has."""
+    for group in copies:
+        rows: dict[int, Placement] = {}
+        for t in group:
+            offset = placed[t.alloc][0]
+            live = t.lines
+            if offset in rows:
+                live = min(live[0], rows[offset].live[0]), max(live[1], rows[offset].live[1])
+            rows[offset] = Placement(t.name, t.alloc.line, t.shape, t.mem.element, "shared", t.bytes, offset, live)
+        yield from rows.values()
 
 
 def limit(kernel: Kernel) -> int:
@@ -90,10 +101,11 @@ def limit(kernel: Kernel) -> int:
     return TARGETS[kernel.target].shared_per_block if kernel.dynamic_shared else STATIC_SHARED_LIMIT
 
 
-def footprint(kernel: Kernel) -> int:
-    """The bytes that placing would take, over the limit or not."""
+def fits(kernel: Kernel) -> bool:
+    """Whether placing will keep to the limit."""
     tiles = lifetimes(kernel)
-    return _peak(tiles, pack(tiles))
+    most = limit(kernel)
+    return sum(t.bytes for t in tiles) <= most or _peak(tiles, pack(tiles)) <= most
 
 
 # Lifetimes
@@ -119,7 +131,12 @@ def _tile(kernel: Kernel, index: Index, alloc: Op, uses: Sequence[Op]) -> Tile:
     lines = [op.line for op in (alloc, *uses) if op.line]
     lines += [line for span in spans for line in _loop_lines(index, span)]
     pitch = _pitch(index, alloc, uses) if kernel.padstage else None
-    return Tile(alloc, first, last, (min(lines, default=0), max(lines, default=0)), pitch)
+    mem = alloc.results[0].type
+    assert isinstance(mem, MemType)
+    shape = tuple(n for n in mem.shape if n is not None)
+    elements = prod(shape[:-1]) * (pitch or shape[-1]) * int(alloc.attrs["stages"])
+    size = _aligned(elements * mem.element.bytes)
+    return Tile(alloc, mem, shape, pitch, size, first, last, (min(lines, default=0), max(lines, default=0)))
 
 
 def _outermost(index: Index, use: Op, home: object) -> Op:
@@ -185,7 +202,7 @@ def _best_fit(tiles: Sequence[Tile]) -> dict[Tile, int]:
     """Each tile in turn into the smallest gap that holds it, among the tiles that it meets."""
     offsets: dict[Tile, int] = {}
     for tile in tiles:
-        taken = sorted((offsets[t], t.bytes) for t in offsets if t.first <= tile.last and tile.first <= t.last)
+        taken = sorted((offsets[t], t.bytes) for t in offsets if _meet(t, tile))
         gaps, end = [], 0
         for offset, size in taken:
             if offset - end >= tile.bytes:
@@ -193,6 +210,11 @@ def _best_fit(tiles: Sequence[Tile]) -> dict[Tile, int]:
             end = max(end, offset + size)
         offsets[tile] = min(gaps)[1] if gaps else end
     return offsets
+
+
+def _meet(a: Tile, b: Tile) -> bool:
+    """Whether both are in use at some time."""
+    return a.first <= b.last and b.first <= a.last
 
 
 def _peak(tiles: Sequence[Tile], offsets: Sequence[int]) -> int:
@@ -206,7 +228,10 @@ def _aligned(size: int) -> int:
 # The error
 
 
-def _over_limit(kernel: Kernel, tiles: Sequence[Tile], offsets: Sequence[int], used: int) -> PassError:
+def over_limit(kernel: Kernel) -> PassError:
+    """The error of a kernel whose tiles do not fit, with the tiles and what each takes."""
+    tiles = lifetimes(kernel)
+    used = _peak(tiles, pack(tiles))
     config = ", ".join(f"{name} = {value}" for name, value in kernel.config.items())
     most = limit(kernel)
     limit_text = (
@@ -225,6 +250,8 @@ def _over_limit(kernel: Kernel, tiles: Sequence[Tile], offsets: Sequence[int], u
     )
     per_block = TARGETS[kernel.target].shared_per_block
     help = "make the tiles smaller"
+    if any(t.alloc.attrs["stages"] > 1 for t in tiles):
+        help += ", or remove @pipeline, which keeps two copies of the tiles that a loop fetches ahead"
     if not kernel.dynamic_shared and used <= per_block:
         help += f", or add @dynshared: a block of {kernel.target} may have {per_block // 1024} KB"
     return PassError(

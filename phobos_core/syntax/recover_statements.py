@@ -128,6 +128,7 @@ def statement(s: Stream, before: list[Stmt]) -> Stmt | None:
         case ";":
             span = Span(token.start, token.end)
             s.report(build.error("syntax-error", span, "there is no statement before this `;`", "take it out"))
+            s.failed = False
             s.take()
             return None
         case _:
