@@ -1,7 +1,7 @@
 """Reads a page of the executable spec: Markdown prose with kernels, and beside them what must hold.
 
     ```phobos target=sm_80 N=8        a source; key=value words are the target, or values for -D
-    kernel k(...) { ... }             // error: [code] part of the message      on the line the diagnostic starts
+    kernel k(...) { ... }             // error: [code] part of the message, or of its help    on the line it starts
     ```                               // warning: [code] ..., // note: [code] ...   likewise
     ```run grid=2                     runs the source above on the reference and on the emulator
     X = arange(8)                     one assignment a parameter: a Python expression over NumPy, given the
