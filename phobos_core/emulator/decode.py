@@ -47,6 +47,23 @@ class MicroOp:
 
 Handler = Callable[["Decoder", Instruction], MicroOp]
 
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """How an opcode is decoded: its handler, and the modifiers beside types that it understands."""
+
+    handler: Handler
+    modifiers: frozenset[str]
+
+    def understands(self, modifier: str) -> bool:
+        hint = modifier.partition("::")[0] + "::*"
+        return modifier in self.modifiers or modifier in DTYPES or hint in self.modifiers
+
+
+def entry(handler: Handler, modifiers: str = "") -> Entry:
+    return Entry(handler, frozenset(modifiers.split()))
+
+
 NOTHING = MicroOp(lambda: None, lambda active: None)
 
 DTYPES: dict[str, np.dtype[Any]] = {

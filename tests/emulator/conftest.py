@@ -116,3 +116,20 @@ def round_exact() -> Callable[[Fraction, str, str], float]:
         return float(rounded) * (1 if value > 0 else -1)
 
     return run
+
+
+@pytest.fixture
+def kernel() -> Callable[..., str]:
+    """A module around a body: pointers in %g0, %g1, ..., the thread in %t, its word of the first at [%q]."""
+
+    def run(body: str, parameters: int = 1, threads: int = 64, declarations: str = "") -> str:
+        listed = ", ".join(f".param .u64 p{i}" for i in range(parameters))
+        loads = "\n".join(f"ld.param.u64 %g{i}, [p{i}];" for i in range(parameters))
+        registers = ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %t, %r<32>;.reg .b64 %rd<16>, %g<4>, %o, %q;"
+        start = "mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4; add.s64 %q, %g0, %o;"
+        return (
+            f"{HEADER}.visible .entry k({listed})\n.maxntid {threads}\n{{\n{registers}\n{declarations}\n"
+            f"{loads}\n{start}\n{body}\n}}\n"
+        )
+
+    return run

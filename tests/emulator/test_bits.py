@@ -62,9 +62,7 @@ def test_shifts_past_the_width(apply: Apply, bits: int) -> None:
     arithmetic = [((x - (x >> bits - 1 << bits)) >> min(y, bits)) & mask for x, y in pairs]
     np.testing.assert_array_equal(apply(f"shl.b{bits} %d, %a, %b;", kind, a=a, b=b), np.array(left, kind))
     np.testing.assert_array_equal(apply(f"shr.u{bits} %d, %a, %b;", kind, a=a, b=b), np.array(right, kind))
-    np.testing.assert_array_equal(
-        apply(f"shr.s{bits} %d, %a, %b;", kind, a=a, b=b), np.array(arithmetic, kind)
-    )
+    np.testing.assert_array_equal(apply(f"shr.s{bits} %d, %a, %b;", kind, a=a, b=b), np.array(arithmetic, kind))
 
 
 @pytest.mark.parametrize("amount", [0, 3, 31, 32, 40])
@@ -104,9 +102,7 @@ def test_counts(apply: Apply, bits: int) -> None:
     a = np.array(words(bits), f"u{bits // 8}")
     numbers = a.tolist()
     np.testing.assert_array_equal(apply(f"popc.b{bits} %d, %a;", "u4", a=a), [v.bit_count() for v in numbers])
-    np.testing.assert_array_equal(
-        apply(f"clz.b{bits} %d, %a;", "u4", a=a), [bits - v.bit_length() for v in numbers]
-    )
+    np.testing.assert_array_equal(apply(f"clz.b{bits} %d, %a;", "u4", a=a), [bits - v.bit_length() for v in numbers])
     mirrored = [int(f"{v:0{bits}b}"[::-1], 2) for v in numbers]
     np.testing.assert_array_equal(apply(f"brev.b{bits} %d, %a;", a.dtype, a=a), np.array(mirrored, a.dtype))
 
@@ -140,8 +136,7 @@ def test_extract_bit_field(apply: Apply, kind: str) -> None:
     edges = [0, 1, 5, bits - 1, bits, bits + 9, 255]
     a, b, c = columns(words(bits), edges, edges, types=f"u{bits // 8},u4,u4")
     expected = [
-        extract(x, y, z, bits, kind[0] == "s")
-        for x, y, z in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)
+        extract(x, y, z, bits, kind[0] == "s") for x, y, z in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)
     ]
     got = apply(f"bfe.{kind} %d, %a, %b, %c;", a.dtype, a=a, b=b, c=c)
     np.testing.assert_array_equal(got, np.array(expected, a.dtype))

@@ -88,9 +88,7 @@ def test_nan_to_integer(apply: Apply) -> None:
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
 @pytest.mark.parametrize("to", FLOATS)
 @pytest.mark.parametrize("source", INTEGERS)
-def test_integer_to_float_rounds_once(
-    apply: Apply, round_exact: RoundExact, source: str, to: str, mode: str
-) -> None:
+def test_integer_to_float_rounds_once(apply: Apply, round_exact: RoundExact, source: str, to: str, mode: str) -> None:
     rng = np.random.default_rng(20)
     limits = np.iinfo(integer_type(source))
     random = rng.integers(limits.min, limits.max, 60, dtype=integer_type(source), endpoint=True)
@@ -104,9 +102,7 @@ def test_integer_to_float_rounds_once(
 @pytest.mark.parametrize(
     ("source", "to"), [("f64", "f32"), ("f64", "f16"), ("f32", "f16"), ("f32", "bf16"), ("f64", "bf16")]
 )
-def test_narrowing_rounds_once(
-    apply: Apply, round_exact: RoundExact, source: str, to: str, mode: str
-) -> None:
+def test_narrowing_rounds_once(apply: Apply, round_exact: RoundExact, source: str, to: str, mode: str) -> None:
     rng = np.random.default_rng(21)
     scale = 2.0 ** rng.integers(-30, 20, 300)
     ties = (1 + rng.integers(0, 1 << 12, 300) / (1 << 12)) * scale
@@ -123,23 +119,15 @@ def test_widening_is_exact(apply: Apply, source: str, to: str) -> None:
     a = np.array(values).astype(FLOATS[source])
     got = apply(f"cvt.{to}.{source} %d, %a;", FLOATS[to], a=raw(a))
     np.testing.assert_array_equal(got, a.astype(FLOATS[to]))
-    assert np.isnan(
-        apply(f"cvt.{to}.{source} %d, %a;", FLOATS[to], a=raw(np.full(1, NAN).astype(a.dtype)))[0]
-    )
+    assert np.isnan(apply(f"cvt.{to}.{source} %d, %a;", FLOATS[to], a=raw(np.full(1, NAN).astype(a.dtype)))[0])
 
 
 def test_f16_overflow_becomes_infinity_or_saturates(apply: Apply) -> None:
     a = np.array([1e6, -1e6, INF], np.float32)
-    np.testing.assert_array_equal(
-        apply("cvt.rn.f16.f32 %d, %a;", "f2", a=a), np.array([INF, -INF, INF], "f2")
-    )
+    np.testing.assert_array_equal(apply("cvt.rn.f16.f32 %d, %a;", "f2", a=a), np.array([INF, -INF, INF], "f2"))
     unit = np.array([1.5, -0.5, 0.25, NAN], np.float32)
-    np.testing.assert_array_equal(
-        apply("cvt.rn.sat.f16.f32 %d, %a;", "f2", a=unit), np.array([1, 0, 0.25, 0], "f2")
-    )
-    np.testing.assert_array_equal(
-        apply("cvt.sat.f32.f32 %d, %a;", "f4", a=unit), np.array([1, 0, 0.25, 0], "f4")
-    )
+    np.testing.assert_array_equal(apply("cvt.rn.sat.f16.f32 %d, %a;", "f2", a=unit), np.array([1, 0, 0.25, 0], "f2"))
+    np.testing.assert_array_equal(apply("cvt.sat.f32.f32 %d, %a;", "f4", a=unit), np.array([1, 0, 0.25, 0], "f4"))
 
 
 def test_rounding_to_integral_floats(apply: Apply) -> None:
@@ -165,9 +153,7 @@ def test_tf32_keeps_ten_bits_rounding_ties_away(apply: Apply) -> None:
     np.testing.assert_array_equal(got, np.array([1 + 2.0**-10, 1, -(1 + 2.0**-10), 3], np.float32))
 
 
-@pytest.mark.parametrize(
-    ("form", "dtype"), [("e4m3", ml_dtypes.float8_e4m3fn), ("e5m2", ml_dtypes.float8_e5m2)]
-)
+@pytest.mark.parametrize(("form", "dtype"), [("e4m3", ml_dtypes.float8_e4m3fn), ("e5m2", ml_dtypes.float8_e5m2)])
 def test_eight_bit_floats_round_trip(apply: Apply, form: str, dtype: Any) -> None:
     a, b = np.array([1.0625, -3, 1e6], np.float32), np.array([0.3, 17.1, -1e6], np.float32)
     packed = apply(f"cvt.rn.satfinite.{form}x2.f32 %d, %a, %b;", "u2", a=a, b=b)
@@ -185,9 +171,7 @@ def test_pack_with_saturation(apply: Apply) -> None:
     np.testing.assert_array_equal(got, [0x2222FF00, 0x0000007F, 0xABCD05C8])
     got = apply("cvt.pack.sat.s8.s32.b32 %d, %a, %b, %c;", "u4", a=a, b=b, c=c)
     np.testing.assert_array_equal(got, [0x22227FFF, 0x0000807F, 0xABCD057F])
-    got = apply(
-        "cvt.pack.sat.s16.s32 %d, %a, %b;", "u4", a=np.array([70000], "i4"), b=np.array([-70000], "i4")
-    )
+    got = apply("cvt.pack.sat.s16.s32 %d, %a, %b;", "u4", a=np.array([70000], "i4"), b=np.array([-70000], "i4"))
     np.testing.assert_array_equal(got, [0x7FFF8000])
 
 

@@ -30,9 +30,7 @@ def samples(form: str, count: int = 300, seed: int = 7) -> Array:
         values = values[np.isfinite(values.astype(np.float64))][:count]
     sign = rng.choice([-1.0, 1.0], values.size)
     near_one = (rng.integers(-64, 65, values.size) / 16).astype(TYPES[form])
-    mixed = np.where(
-        rng.random(values.size) < 0.4, near_one.astype(np.float64), sign * values.astype(np.float64)
-    )
+    mixed = np.where(rng.random(values.size) < 0.4, near_one.astype(np.float64), sign * values.astype(np.float64))
     return mixed.astype(TYPES[form])
 
 
@@ -67,9 +65,7 @@ NARROW = [("f16", "rn"), ("bf16", "rn")]
     ("name", "form", "mode"),
     [(name, *each) for name in OPERATIONS for each in MODES + (NARROW if name != "div" else [])],
 )
-def test_operations_round_once(
-    apply: Apply, round_exact: RoundExact, name: str, mode: str, form: str
-) -> None:
+def test_operations_round_once(apply: Apply, round_exact: RoundExact, name: str, mode: str, form: str) -> None:
     a, b = samples(form, seed=8), samples(form, seed=9)
     kept = (a.astype(np.float64) != 0) & (b.astype(np.float64) != 0)
     a, b = a[kept], b[kept]
@@ -286,3 +282,34 @@ def test_approximate_division_by_a_huge_number_is_zero(apply: Apply) -> None:
     np.testing.assert_array_equal(got, np.array([2, 0, NAN], np.float32))
     full = apply("div.full.f32 %d, %a, %b;", "f4", a=a, b=b)
     np.testing.assert_array_equal(full, np.array([2, 2.0**-7, INF], np.float32))
+
+
+@pytest.mark.parametrize("form", ["f16", "bf16"])
+def test_f32_sums_with_narrow_sources_round_once(apply: Apply, round_exact: RoundExact, form: str) -> None:
+    a, b, c = samples(form, seed=40), samples(form, seed=41), samples("f32", seed=42)
+    rows = [[Fraction(float(x)) for x in each] for each in (a, b, c)]
+    cases: dict[str, Callable[[Fraction, Fraction, Fraction], Fraction]] = {
+        "add": lambda x, y, z: x + z,
+        "sub": lambda x, y, z: x - z,
+        "fma": lambda x, y, z: x * y + z,
+    }
+    for name, function in cases.items():
+        operands = "%a, %b, %c" if name == "fma" else "%a, %c"
+        got = apply(f"{name}.rn.f32.{form} %d, {operands};", "f4", a=raw(a), b=raw(b), c=c)
+        expected = [round_exact(function(*row), "f32") for row in zip(*rows, strict=True)]
+        np.testing.assert_array_equal(got, np.array(expected, np.float32), name)
+
+
+def test_pairs_of_integers(apply: Apply) -> None:
+    rng = np.random.default_rng(43)
+    a, b = (rng.integers(-(1 << 15), 1 << 15, 100).astype(np.int16) for _ in range(2))
+    rows = {"a": a.view(np.uint32), "b": b.view(np.uint32)}
+    unsigned = a.view(np.uint16), b.view(np.uint16)
+    for name, expected in {
+        "add.s16x2": a + b,
+        "min.s16x2": np.minimum(a, b),
+        "max.relu.s16x2": np.maximum(np.maximum(a, b), 0),
+        "max.u16x2": np.maximum(*unsigned).view(np.int16),
+    }.items():
+        got = apply(f"{name} %d, %a, %b;", "u4", **rows)
+        np.testing.assert_array_equal(got.view(np.int16), expected, name)

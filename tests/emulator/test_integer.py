@@ -115,9 +115,7 @@ def test_absolute_and_negation(apply: Apply, kind: str) -> None:
     np.testing.assert_array_equal(
         apply(f"abs.{kind} %d, %a;", a.dtype, a=a), wrap([abs(x) for x in a.tolist()], a.dtype)
     )
-    np.testing.assert_array_equal(
-        apply(f"neg.{kind} %d, %a;", a.dtype, a=a), wrap([-x for x in a.tolist()], a.dtype)
-    )
+    np.testing.assert_array_equal(apply(f"neg.{kind} %d, %a;", a.dtype, a=a), wrap([-x for x in a.tolist()], a.dtype))
 
 
 @pytest.mark.parametrize("name", ["add", "sub"])

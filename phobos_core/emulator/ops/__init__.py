@@ -1,11 +1,12 @@
 """The table of instructions: one entry and one function for each opcode.
 
-An entry is keyed by the opcode, or by the opcode and the class of its last type: `add.int`, `add.float`.
+An entry is keyed by the opcode, or by the opcode and the class of its last type: `add.int`, `add.float`;
+`add.mixed` has two types.
 """
 
 from __future__ import annotations
 
-from phobos_core.emulator.decode import NOTHING, Decoder, Handler, MicroOp, unsupported
+from phobos_core.emulator.decode import DTYPES, NOTHING, Decoder, Entry, Handler, MicroOp, entry, unsupported
 from phobos_core.emulator.ops import (
     atomics,
     bits,
@@ -15,6 +16,7 @@ from phobos_core.emulator.ops import (
     integer,
     load_store,
     move,
+    packed,
     warp,
 )
 from phobos_core.emulator.ptx import Instruction
@@ -25,13 +27,19 @@ def _no_effect(decoder: Decoder, at: Instruction) -> MicroOp:
 
 
 # Lanes run in lockstep and see each other's writes at once, so a fence has nothing left to do.
-FENCES: dict[str, Handler] = dict.fromkeys(
-    ("membar", "fence", "nanosleep", "griddepcontrol", "pmevent"), _no_effect
-)
+_FENCE_WORDS = "acq_rel acquire release sc cta cluster gpu sys gl proxy async async::* mbarrier_init alias"
+FENCES: dict[str, Entry] = {
+    "membar": entry(_no_effect, _FENCE_WORDS),
+    "fence": entry(_no_effect, _FENCE_WORDS),
+    "nanosleep": entry(_no_effect),
+    "pmevent": entry(_no_effect, "mask"),
+    "griddepcontrol": entry(_no_effect, "launch_dependents wait"),
+}
 
-TABLE: dict[str, Handler] = {
+TABLE: dict[str, Entry] = {
     **move.TABLE,
     **integer.TABLE,
+    **packed.TABLE,
     **bits.TABLE,
     **floating.TABLE,
     **compare.TABLE,
@@ -43,16 +51,24 @@ TABLE: dict[str, Handler] = {
 }
 
 
+def _keys(at: Instruction) -> list[str]:
+    """Where to look for an instruction, most special first."""
+    kinds = [modifier for modifier in at.modifiers if modifier in DTYPES]
+    keys = []
+    if at.opcode in ("bar", "barrier"):
+        keys.append("bar.warp")
+    if len(kinds) == 2:
+        keys.append(f"{at.opcode}.mixed")
+    for name, family in (("int", integer.INTEGERS), ("packed", packed.PACKED), ("float", floating.FLOATS)):
+        if kinds and kinds[-1] in family:
+            keys.append(f"{at.opcode}.{name}")
+    return [*keys, at.opcode]
+
+
 def handler_of(at: Instruction) -> Handler:
-    if at.opcode in ("bar", "barrier") and at.modifiers[:1] == ("warp",):
-        return TABLE["bar.warp"]
-    found = TABLE.get(at.opcode)
-    if found is None:
-        kind = at.modifiers[-1] if at.modifiers else ""
-        if kind in integer.INTEGERS:
-            found = TABLE.get(f"{at.opcode}.int")
-        elif kind in floating.FLOATS:
-            found = TABLE.get(f"{at.opcode}.float")
-    if found is None:
-        raise unsupported(at)
-    return found
+    """The handler, if every modifier is understood: none is passed over in silence."""
+    for key in _keys(at):
+        found = TABLE.get(key)
+        if found is not None and all(found.understands(modifier) for modifier in at.modifiers):
+            return found.handler
+    raise unsupported(at)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from phobos_core.emulator.decode import Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import Decoder, Entry, Handler, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Array
 from phobos_core.emulator.ptx import Immediate, Instruction
 
@@ -143,9 +143,7 @@ def bfind(decoder: Decoder, at: Instruction) -> MicroOp:
             position = np.where(position >= 0, bits - 1 - position, position)
         return position.astype(np.uint32)
 
-    return decoder.computed(
-        compute, decoder.write(at.operands[0], "u32", at), decoder.read(at.operands[1], kind, at)
-    )
+    return decoder.computed(compute, decoder.write(at.operands[0], "u32", at), decoder.read(at.operands[1], kind, at))
 
 
 def bfe(decoder: Decoder, at: Instruction) -> MicroOp:
@@ -230,9 +228,7 @@ def bmsk(decoder: Decoder, at: Instruction) -> MicroOp:
         first = np.asarray(start & limit if limit else start).astype(np.int64)
         number = np.asarray(count & limit if limit else count).astype(np.int64)
         ones = _low_bits(number, 32).astype(np.uint64)
-        return np.where(first < 32, ones << np.minimum(first, 31).astype(np.uint64), np.uint64(0)).astype(
-            np.uint32
-        )
+        return np.where(first < 32, ones << np.minimum(first, 31).astype(np.uint64), np.uint64(0)).astype(np.uint32)
 
     return decoder.computed(compute, decoder.write(at.operands[0], "u32", at), a, b)
 
@@ -271,8 +267,7 @@ _PERMUTES = {
 def fns(decoder: Decoder, at: Instruction) -> MicroOp:
     """The position of the n-th set bit from a base, upward or, for a negative n, downward."""
     mask, base, offset = (
-        decoder.read(operand, kind, at)
-        for operand, kind in zip(at.operands[1:], ("b32", "u32", "s32"), strict=True)
+        decoder.read(operand, kind, at) for operand, kind in zip(at.operands[1:], ("b32", "u32", "s32"), strict=True)
     )
 
     def one(bits: int, start: int, number: int) -> int:
@@ -293,24 +288,24 @@ def fns(decoder: Decoder, at: Instruction) -> MicroOp:
     return decoder.computed(compute, decoder.write(at.operands[0], "b32", at), mask, base, offset)
 
 
-TABLE: dict[str, Handler] = {
-    "and": logic(np.bitwise_and),
-    "or": logic(np.bitwise_or),
-    "xor": logic(np.bitwise_xor),
-    "not": logic(np.invert),
-    "cnot": cnot,
-    "shl": shift,
-    "shr": shift,
-    "lop3": lop3,
-    "shf": shf,
-    "clz": counting(clz),
-    "popc": counting(popc),
-    "brev": counting(brev),
-    "bfind": bfind,
-    "bfe": bfe,
-    "bfi": bfi,
-    "szext": szext,
-    "bmsk": bmsk,
-    "prmt": prmt,
-    "fns": fns,
+TABLE: dict[str, Entry] = {
+    "and": entry(logic(np.bitwise_and)),
+    "or": entry(logic(np.bitwise_or)),
+    "xor": entry(logic(np.bitwise_xor)),
+    "not": entry(logic(np.invert)),
+    "cnot": entry(cnot),
+    "shl": entry(shift),
+    "shr": entry(shift),
+    "lop3": entry(lop3),
+    "shf": entry(shf, "l r clamp wrap"),
+    "clz": entry(counting(clz)),
+    "popc": entry(counting(popc)),
+    "brev": entry(counting(brev)),
+    "bfind": entry(bfind, "shiftamt"),
+    "bfe": entry(bfe),
+    "bfi": entry(bfi),
+    "szext": entry(szext, "clamp wrap"),
+    "bmsk": entry(bmsk, "clamp wrap"),
+    "prmt": entry(prmt, "f4e b4e rc8 ecl ecr rc16"),
+    "fns": entry(fns),
 }

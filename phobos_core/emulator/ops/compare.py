@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from phobos_core.emulator.decode import DTYPES, Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import DTYPES, Decoder, Entry, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Active, Array
 from phobos_core.emulator.numerics.rounding import flush, from_bf16
 from phobos_core.emulator.ptx import Instruction, Not, Pair
@@ -122,9 +122,7 @@ def _packed_setp(decoder: Decoder, at: Instruction, compare: Comparison, a: Valu
     return _two_results(first, second, lambda: _halves_compared(compare, a, b, at, decoder.geometry.lanes))
 
 
-def _halves_compared(
-    compare: Comparison, a: Value, b: Value, at: Instruction, lanes: int
-) -> tuple[Array, Array]:
+def _halves_compared(compare: Comparison, a: Value, b: Value, at: Instruction, lanes: int) -> tuple[Array, Array]:
     half = np.dtype(np.float16) if at.modifiers[-1] == "f16x2" else np.dtype(np.uint16)
     x, y = (np.ascontiguousarray(np.broadcast_to(each, lanes)).view(half) for each in (a, b))
     result = compare(x, y)
@@ -162,11 +160,11 @@ def _packed_set(decoder: Decoder, at: Instruction, compare: Comparison, a: Value
 
     def compute() -> Array:
         low, high = _halves_compared(compare, a, b, at, lanes)
-        return np.where(low, np.uint32(one), np.uint32(0)) | np.where(
-            high, np.uint32(one << 16), np.uint32(0)
-        )
+        return np.where(low, np.uint32(one), np.uint32(0)) | np.where(high, np.uint32(one << 16), np.uint32(0))
 
     return decoder.computed(compute, decoder.write(at.operands[0], "b32", at))
 
 
-TABLE: dict[str, Handler] = {"setp": setp, "set": set_}
+_WORDS = " ".join((*COMPARISONS, *COMBINATIONS, "ftz"))
+
+TABLE: dict[str, Entry] = {"setp": entry(setp, _WORDS), "set": entry(set_, _WORDS)}

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from phobos_core.emulator.decode import Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import Decoder, Entry, Handler, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Active, Array
 from phobos_core.emulator.numerics import fused, rounding
 from phobos_core.emulator.numerics.approx import (
@@ -20,6 +20,7 @@ from phobos_core.emulator.numerics.approx import (
     DIVISION_ERROR,
     divide_approximately,
 )
+from phobos_core.emulator.ops.packed import halves
 from phobos_core.emulator.ptx import Instruction
 
 FLOATS = ("f32", "f64", "f16", "bf16", "f16x2", "bf16x2", "f32x2")
@@ -72,26 +73,19 @@ def floating(decoder: Decoder, at: Instruction, form: Format, function: Function
     kind = at.modifiers[-1]
     sources = [decoder.read(operand, kind, at) for operand in at.operands[1:]]
     destination = decoder.write(at.operands[0], kind, at)
-    sources = [_halves(each, form, decoder.geometry.lanes) for each in sources]
+    sources = [halves(each, form.dtype, decoder.geometry.lanes) if form.packed else each for each in sources]
     compute = _wrap(function, form)
     if not form.packed:
         return decoder.computed(compute, destination, *sources)
-    halves = destination.view(form.dtype)
+    pairs = destination.view(form.dtype)
 
     def full() -> None:
-        halves[...] = compute(*sources)
+        pairs[...] = compute(*sources)
 
     def masked(active: Active) -> None:
-        np.putmask(halves, np.repeat(active.mask, 2), compute(*sources))
+        np.putmask(pairs, np.repeat(active.mask, 2), compute(*sources))
 
     return MicroOp(full, masked)
-
-
-def _halves(source: Value, form: Format, lanes: int) -> Value:
-    if not form.packed:
-        return source
-    row = np.full(lanes, source) if np.ndim(source) == 0 else np.asarray(source)
-    return row.view(form.dtype)
 
 
 def _wrap(function: Function, form: Format) -> Function:
@@ -195,6 +189,28 @@ def _fma_function(form: Format) -> Function:
     return lambda a, b, c: fused.fma_narrow(a, b, c, form.dtype, form.mode)
 
 
+def mixed(decoder: Decoder, at: Instruction) -> MicroOp:
+    """add, sub and fma in f32 whose first sources, all but the last, are f16 or bf16."""
+    kind, narrow = at.modifiers[-2:]
+    if kind != "f32" or narrow not in ("f16", "bf16"):
+        raise unsupported(at)
+    *firsts, last = at.operands[1:]
+    sources = [decoder.read(operand, narrow, at) for operand in firsts]
+    mode = next((m for m in at.modifiers if m in MODES), "rn")
+    widen = rounding.from_bf16 if narrow == "bf16" else np.float32
+    sign = np.float32(-1 if at.opcode == "sub" else 1)
+
+    def compute(*values: Value) -> Array:
+        *narrow_values, addend = values
+        factors: list[Value] = [widen(np.atleast_1d(each)) for each in narrow_values]
+        second: Value = factors[1] if len(factors) > 1 else np.float32(1)
+        result = fused.fma_narrow(factors[0], second, sign * addend, np.float32, mode)
+        return rounding.saturate(result) if "sat" in at.modifiers else result
+
+    destination = decoder.write(at.operands[0], "f32", at)
+    return decoder.computed(compute, destination, *sources, decoder.read(last, "f32", at))
+
+
 # Division, roots and approximations
 
 
@@ -227,9 +243,7 @@ def unary(decoder: Decoder, at: Instruction) -> MicroOp:
 
     if form.name == "bf16":
         return floating(decoder, at, form, bf16_function(exact, "rn"))
-    return floating(
-        decoder, at, form, lambda a: rounding.to_float(exact(np.asarray(a, np.float64)), form.dtype)
-    )
+    return floating(decoder, at, form, lambda a: rounding.to_float(exact(np.asarray(a, np.float64)), form.dtype))
 
 
 def _rounded_unary(at: Instruction, form: Format) -> Function:
@@ -257,9 +271,7 @@ def sign_change(function: Callable[[Array, Value], Value]) -> Handler:
         form = format_of(at)
         bits = np.dtype(f"u{form.dtype.itemsize}")
         sign = bits.type(1 << (8 * bits.itemsize - 1))
-        return floating(
-            decoder, at, form, lambda a: function(np.atleast_1d(a).view(bits), sign).view(form.dtype)
-        )
+        return floating(decoder, at, form, lambda a: function(np.atleast_1d(a).view(bits), sign).view(form.dtype))
 
     return handler
 
@@ -334,17 +346,20 @@ def testp(decoder: Decoder, at: Instruction) -> MicroOp:
     )
 
 
-TABLE: dict[str, Handler] = {
-    "add.float": binary("add"),
-    "sub.float": binary("sub"),
-    "mul.float": binary("mul"),
-    "div.float": div,
-    "fma": fma,
-    "mad.float": fma,
-    "neg.float": sign_change(np.bitwise_xor),
-    "abs.float": sign_change(lambda a, sign: a & ~sign),
-    "copysign": copysign,
-    "min.float": minmax(True),
-    "max.float": minmax(False),
-    "testp": testp,
-} | dict.fromkeys(("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"), unary)
+TABLE: dict[str, Entry] = {
+    "add.float": entry(binary("add"), "rn rz rm rp ftz sat"),
+    "sub.float": entry(binary("sub"), "rn rz rm rp ftz sat"),
+    "mul.float": entry(binary("mul"), "rn rz rm rp ftz sat"),
+    "div.float": entry(div, "rn rz rm rp ftz approx full"),
+    "fma.float": entry(fma, "rn rz rm rp ftz sat relu"),
+    "mad.float": entry(fma, "rn rz rm rp ftz sat"),
+    "add.mixed": entry(mixed, "rn rz rm rp sat"),
+    "sub.mixed": entry(mixed, "rn rz rm rp sat"),
+    "fma.mixed": entry(mixed, "rn rz rm rp sat"),
+    "neg.float": entry(sign_change(np.bitwise_xor), "ftz"),
+    "abs.float": entry(sign_change(lambda a, sign: a & ~sign), "ftz"),
+    "copysign": entry(copysign),
+    "min.float": entry(minmax(True), "ftz NaN xorsign abs"),
+    "max.float": entry(minmax(False), "ftz NaN xorsign abs"),
+    "testp": entry(testp, "finite infinite number notanumber normal subnormal"),
+} | dict.fromkeys(("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"), entry(unary, "rn rz rm rp ftz approx"))

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from phobos_core.emulator.decode import Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import Decoder, Entry, Handler, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Array
-from phobos_core.emulator.ptx import Instruction, Register
+from phobos_core.emulator.ptx import Instruction
 
 INTEGERS = frozenset(f"{kind}{bits}" for kind in "bsu" for bits in (8, 16, 32, 64))
 
@@ -117,11 +117,7 @@ def multiply_high(a: Value, b: Value) -> Value:
     other = x0 * y1 + (middle & low)
     high = x1 * y1 + (middle >> half) + (other >> half)
     if kind.kind == "i":
-        high = (
-            high
-            - np.where(x >> np.uint64(63), y, np.uint64(0))
-            - np.where(y >> np.uint64(63), x, np.uint64(0))
-        )
+        high = high - np.where(x >> np.uint64(63), y, np.uint64(0)) - np.where(y >> np.uint64(63), x, np.uint64(0))
     return high.view(kind)
 
 
@@ -201,9 +197,7 @@ def remainder(a: Value, b: Value) -> Array:
 def computed(function: Callable[..., Value]) -> Handler:
     def handler(decoder: Decoder, at: Instruction) -> MicroOp:
         kind = type_of(at)
-        return decoder.computed(
-            function, decoder.write(at.operands[0], kind, at), *decoder.read_all(at, kind)
-        )
+        return decoder.computed(function, decoder.write(at.operands[0], kind, at), *decoder.read_all(at, kind))
 
     return handler
 
@@ -252,25 +246,23 @@ def minmax(function: np.ufunc) -> Handler:
     return handler
 
 
-__all__ = ["CARRY", "INTEGERS", "TABLE", "Register", "divide", "multiply_high", "remainder"]
-
-TABLE: dict[str, Handler] = {
-    "add.int": binary(np.add),
-    "sub.int": binary(np.subtract),
-    "addc": carried,
-    "subc": carried,
-    "mul.int": mul,
-    "mad.int": mad,
-    "madc": mad,
-    "mul24": mul24,
-    "mad24": mul24,
-    "div.int": computed(divide),
-    "rem": computed(remainder),
-    "abs.int": computed(np.abs),
-    "neg.int": computed(np.negative),
-    "min.int": minmax(np.minimum),
-    "max.int": minmax(np.maximum),
-    "sad": computed(sad),
-    "dp4a": dot_bytes,
-    "dp2a": dot_bytes,
+TABLE: dict[str, Entry] = {
+    "add.int": entry(binary(np.add), "cc sat"),
+    "sub.int": entry(binary(np.subtract), "cc sat"),
+    "addc": entry(carried, "cc"),
+    "subc": entry(carried, "cc"),
+    "mul.int": entry(mul, "lo hi wide"),
+    "mad.int": entry(mad, "lo hi wide cc"),
+    "madc": entry(mad, "lo hi cc"),
+    "mul24": entry(mul24, "lo hi"),
+    "mad24": entry(mul24, "lo hi"),
+    "div.int": entry(computed(divide)),
+    "rem": entry(computed(remainder)),
+    "abs.int": entry(computed(np.abs)),
+    "neg.int": entry(computed(np.negative)),
+    "min.int": entry(minmax(np.minimum), "relu"),
+    "max.int": entry(minmax(np.maximum), "relu"),
+    "sad": entry(computed(sad)),
+    "dp4a": entry(dot_bytes),
+    "dp2a": entry(dot_bytes, "lo hi"),
 }

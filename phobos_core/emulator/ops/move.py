@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from phobos_core.emulator.decode import Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import Decoder, Entry, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Active, Array
 from phobos_core.emulator.memory import LOCAL_WINDOW, SHARED_WINDOW
 from phobos_core.emulator.ptx import Instruction, Symbol, Vector
@@ -124,10 +124,10 @@ def isspacep(decoder: Decoder, at: Instruction) -> MicroOp:
     return decoder.computed(lambda a: (a >= low) & (a < high), destination, source)
 
 
-TABLE: dict[str, Handler] = {
-    "mov": mov,
-    "cvta": cvta,
-    "selp": selp,
-    "slct": slct,
-    "isspacep": isspacep,
+TABLE: dict[str, Entry] = {
+    "mov": entry(mov),
+    "cvta": entry(cvta, "to shared shared::cta local global const param"),
+    "selp": entry(selp),
+    "slct": entry(slct, "ftz"),
+    "isspacep": entry(isspacep, "shared shared::cta local global const param"),
 }

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from phobos_core.emulator.decode import Decoder, Handler, MicroOp, Value, unsupported
+from phobos_core.emulator.decode import Decoder, Entry, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import WARP, Active, Array, Geometry, Index, Mask
 from phobos_core.emulator.ptx import Immediate, Instruction, Operand, Pair, Register
 
@@ -33,9 +33,7 @@ class Warps:
 
     def ballot(self, mask: Mask) -> Array:
         """For each lane, the bits of its warp's lanes that are set."""
-        bits = (
-            np.packbits(self.rows(mask, np.bool_(False)), axis=1, bitorder="little").view("<u4").reshape(-1)
-        )
+        bits = np.packbits(self.rows(mask, np.bool_(False)), axis=1, bitorder="little").view("<u4").reshape(-1)
         return bits[self.number]
 
 
@@ -125,9 +123,7 @@ def shfl(decoder: Decoder, at: Instruction) -> MicroOp:
 
     def sources() -> tuple[Index, Mask]:
         lane = geometry.lane_of
-        source, within = _source_lane(
-            mode, lane, np.asarray(b).astype(np.int64), np.asarray(c).astype(np.int64)
-        )
+        source, within = _source_lane(mode, lane, np.asarray(b).astype(np.int64), np.asarray(c).astype(np.int64))
         # A lane that a short last warp lacks counts as outside.
         within = within & (source < geometry.warp_size)
         return geometry.warp_start + np.where(within, source, lane), within
@@ -216,9 +212,7 @@ def match(decoder: Decoder, at: Instruction) -> MicroOp:
     def run(active: Active) -> None:
         members = collective.check(active)
         warps = collective.warps
-        rows = warps.rows(
-            np.ascontiguousarray(np.broadcast_to(source, active.mask.size)), source.dtype.type(0)
-        )
+        rows = warps.rows(np.ascontiguousarray(np.broadcast_to(source, active.mask.size)), source.dtype.type(0))
         equal = rows[:, :, None] == rows[:, None, :]
         bits = np.packbits(equal, axis=2, bitorder="little").view("<u4")[:, :, 0]
         same = bits[warps.number, decoder.geometry.lane_of] & members
@@ -259,9 +253,7 @@ def redux(decoder: Decoder, at: Instruction) -> MicroOp:
         if "abs" in at.modifiers:
             plain = function
             return _reduce(decoder, at, destination, source, lambda a: plain.reduce(np.abs(a), axis=1), start)
-    return _reduce(
-        decoder, at, destination, source, lambda a: function.reduce(a, axis=1, dtype=a.dtype), start
-    )
+    return _reduce(decoder, at, destination, source, lambda a: function.reduce(a, axis=1, dtype=a.dtype), start)
 
 
 def _reduce(
@@ -320,12 +312,12 @@ def warp_barrier(decoder: Decoder, at: Instruction) -> MicroOp:
     return decoder.effect(run)
 
 
-TABLE: dict[str, Handler] = {
-    "shfl": shfl,
-    "vote": vote,
-    "activemask": activemask,
-    "match": match,
-    "redux": redux,
-    "elect": elect,
-    "bar.warp": warp_barrier,
+TABLE: dict[str, Entry] = {
+    "shfl": entry(shfl, "sync up down bfly idx"),
+    "vote": entry(vote, "sync all any uni ballot"),
+    "activemask": entry(activemask),
+    "match": entry(match, "sync any all"),
+    "redux": entry(redux, "sync add and or xor min max abs NaN"),
+    "elect": entry(elect, "sync"),
+    "bar.warp": entry(warp_barrier, "warp sync"),
 }
