@@ -36,9 +36,7 @@ def first_unknown(cx: Context, name: str) -> bool:
 
 
 def _unknown(cx: Context, node: ast.Name) -> None:
-    if node.text == "ctx":
-        cx.error("reserved-name", node.span, "`ctx` is read only through its fields, as in `ctx.block.x`")
-    elif cx.function(node.text) is not None:
+    if cx.function(node.text) is not None:
         cx.error("not-a-value", node.span, f"`{node.text}` is a function: call it, as in `{node.text}(..)`")
     elif node.text in BUILTIN_NAMES:
         cx.error("not-a-value", node.span, f"`{node.text}` is a built-in: call it, as in `{node.text}(..)`")
