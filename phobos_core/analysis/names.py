@@ -15,13 +15,15 @@ MOST_SUGGESTIONS = 20
 
 def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
     """The symbol that a name means here; None, reported once for each name, where it means none."""
-    found, symbol = cx.scope.find(node.text)
+    binding = cx.scope.find(node.text)
+    if binding is None:
+        if first_unknown(cx, node.text):
+            _unknown(cx, node)
+        return None
+    symbol = binding.symbol
     if symbol is not None:
         cx.references.append((node.span, symbol))
-        return symbol
-    if not found and first_unknown(cx, node.text):
-        _unknown(cx, node)
-    return None
+    return symbol
 
 
 def first_unknown(cx: Context, name: str) -> bool:
