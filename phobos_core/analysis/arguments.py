@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.context import Context, Shape, Site, element_of, infer, see, shape_text, type_text
+from phobos_core.analysis.constants import is_static
+from phobos_core.analysis.context import Context, Shape, Site, declared_as, element_of, infer, shape_text
 from phobos_core.analysis.shapes import agree, shape_of, static_shape
 from phobos_core.analysis.symbolic import Sym, divide, sym
 from phobos_core.language.builtins import Builtin, Form, OperandKind, Param, Section
+from phobos_core.language.builtins.schema import bracketed
 from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
@@ -29,6 +31,8 @@ def count_fits(cx: Context, node: ast.Call, builtin: Builtin) -> bool:
     """Whether the number of arguments is one that some form takes; reports where not."""
     count = len(node.args)
     for form in builtin.forms:
+        if len(form.params) == count:
+            return True
         most = form.most_arguments
         if form.least_arguments <= count and (most is None or count <= most):
             return True
@@ -54,11 +58,8 @@ def match_checked(cx: Context, node: ast.Call, builtin: Builtin, args: tuple[pg.
     for param, arg in zip(form.params, args, strict=True):
         if not _element_fits(cx, builtin, form, param, arg):
             return None
-    extents: dict[str, Sym] = {}
-    for param, arg in zip(form.params, args, strict=True):
-        if not _bind_extents(cx, builtin, form, param, arg, extents):
-            return None
-    return Matched(form, args, extents)
+    extents = _bind_extents(cx, builtin, form, args)
+    return None if extents is None else Matched(form, args, extents)
 
 
 def _form(builtin: Builtin, args: tuple[pg.Expr, ...]) -> Form | None:
@@ -75,12 +76,20 @@ def _kinds_fit(form: Form, args: tuple[pg.Expr, ...]) -> bool:
     for param, arg in zip(form.params, args, strict=True):
         tile = isinstance(arg.type, pg.TileType)
         tiles = tiles or tile
-        kind = OperandKind.TILE if tile else OperandKind.SCALAR
-        if kind not in param.accepts and OperandKind.CONDITION not in param.accepts:
+        if not _takes(param, tile=tile):
             return False
         if tile and param.rank is not None and param.rank != len(shape_of(arg)):
             return False
     return tiles == form.result.tile
+
+
+def _takes(param: Param, *, tile: bool) -> bool:
+    """Whether a parameter takes a tile, or a scalar. That the tile is declared, where it has to be, is checked by the
+    built-in itself."""
+    accepts = param.accepts
+    if OperandKind.CONDITION in accepts:
+        return True
+    return (OperandKind.TILE in accepts or OperandKind.NAMED_TILE in accepts) if tile else OperandKind.SCALAR in accepts
 
 
 def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
@@ -105,7 +114,7 @@ def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
                 related=declared(arg),
             )
             return
-        if tile and OperandKind.TILE not in param.accepts:
+        if tile and not _takes(param, tile=True):
             cx.error("not-a-scalar", arg.span, f"`{builtin.name}` takes a scalar, and this is a tile")
             return
     cx.error("element-type", args[0].span, f"`{builtin.name}` does not take these arguments")
@@ -122,8 +131,7 @@ def _operand_code(builtin: Builtin) -> str:
 def declared(arg: pg.Expr) -> tuple[Related, ...]:
     """Where a named operand was declared."""
     if isinstance(arg, pg.TileRead):
-        root = arg.place.root
-        return (see(root.span, f"`{root.name}` is `{type_text(root.type)}`"),)
+        return declared_as(arg.place.root)
     return ()
 
 
@@ -155,7 +163,7 @@ def _element_fits(cx: Context, builtin: Builtin, form: Form, param: Param, arg: 
         arg.span,
         f"`{builtin.name}` takes {listed}{together}, and this is `{element}`",
         related=declared(arg),
-        help=_conversion_help(element, param.elements),
+        help=_conversion_help(arg, param.elements),
     )
     return False
 
@@ -165,35 +173,46 @@ def _listed(elements: tuple[ScalarType, ...]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} or {names[-1]}"
 
 
-def _conversion_help(element: ScalarType, elements: tuple[ScalarType, ...]) -> str | None:
+def _conversion_help(arg: pg.Expr, elements: tuple[ScalarType, ...]) -> str | None:
+    element = element_of(arg.type)
+    if isinstance(arg, pg.Const) and element is INDEX:
+        return f"write `{arg.value}.0`"
     if element.kind is Kind.BOOL:
         return "choose the values with `where(c, a, b)`"
     target = "i32" if element.kind is Kind.UINT and any(e.name == "i32" for e in elements) else "f32"
     return f"convert it: `{target}(..)`" if any(e.name == target for e in elements) else None
 
 
-def _bind_extents(
-    cx: Context, builtin: Builtin, form: Form, param: Param, arg: pg.Expr, extents: dict[str, Sym]
-) -> bool:
-    """Binds the symbols of the parameter's shape, and requires the extents to agree with those bound before."""
-    shape = shape_of(arg)
-    if param.shape is None:
-        return not shape or static_shape(cx, shape, arg.span)
-    for symbol, extent in zip(param.shape, shape, strict=True):
-        if symbol not in form.dynamic and not static_shape(cx, (extent,), arg.span):
-            return False
-        if symbol.isdigit():
-            bound: Sym | None = sym(int(symbol))
-        else:
-            bound = extents.setdefault(symbol, extent)
-        if bound is not None and bound != extent:
-            message = (
-                f"`{builtin.name}` is {form.shape_text}, and `{symbol}` is `{bound}` and `{extent}` here"
-                if not symbol.isdigit()
-                else f"`{builtin.name}` is {form.shape_text}, and this is {shape_text(shape)}"
-            )
-            agree(cx, arg.span, bound, extent, message, related=declared(arg))
-    return True
+def _bind_extents(cx: Context, builtin: Builtin, form: Form, args: tuple[pg.Expr, ...]) -> dict[str, Sym] | None:
+    """What the symbols of the parameters' shapes stand for; requires every extent of one symbol to agree."""
+    extents: dict[str, Sym] = {}
+    for param, arg in zip(form.params, args, strict=True):
+        shape = shape_of(arg)
+        if param.shape is None:
+            if shape and not static_shape(cx, shape, arg.span):
+                return None
+            continue
+        for symbol, extent in zip(param.shape, shape, strict=True):
+            if symbol not in form.dynamic and not is_static(cx, extent):
+                static_shape(cx, shape, arg.span)
+                return None
+            bound = sym(int(symbol)) if symbol.isdigit() else extents.setdefault(symbol, extent)
+            if bound != extent:
+                agree(
+                    cx, arg.span, bound, extent, _disagreement(builtin, form, args, symbol), related=_all_declared(args)
+                )
+    return extents
+
+
+def _disagreement(builtin: Builtin, form: Form, args: tuple[pg.Expr, ...], symbol: str) -> str:
+    expected = " x ".join(bracketed(param.shape) for param in form.params if param.shape is not None)
+    given = " x ".join(shape_text(shape_of(arg)) for arg in args if shape_of(arg))
+    which = "" if symbol.isdigit() else f": `{symbol}` has two extents"
+    return f"`{builtin.name}` takes {expected}, and here it has {given}{which}"
+
+
+def _all_declared(args: tuple[pg.Expr, ...]) -> tuple[Related, ...]:
+    return tuple(place for arg in args for place in declared(arg))
 
 
 def result_shape(matched: Matched) -> Shape:
@@ -205,6 +224,8 @@ def result_shape(matched: Matched) -> Shape:
 
 def extent_value(text: str, extents: dict[str, Sym]) -> Sym:
     """`R*C`, `K/32` or `1`, read from left to right."""
+    if text in extents:
+        return extents[text]
     value = sym(1)
     operator = "*"
     for piece in text.replace("*", " * ").replace("/", " / ").split():

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import const_as, wrap
-from phobos_core.analysis.context import Context, element_of
+from phobos_core.analysis.context import Context, declared_as, element_of
 from phobos_core.language.types import BOOL, F64, I32, I64, INDEX, Kind, ScalarType, join
 from phobos_core.syntax.ast import Span
+
+# Kinds of types with arithmetic of their own.
+_COMPUTED = (Kind.FLOAT, Kind.INT, Kind.INDEX)
 
 
 def convert(cx: Context, expr: pg.Expr, element: ScalarType, *, in_tile: bool = False) -> pg.Expr:
@@ -19,7 +22,8 @@ def convert(cx: Context, expr: pg.Expr, element: ScalarType, *, in_tile: bool = 
     A float literal is an f32, but `in_tile`, in a tile expression, it has the tile's float type from the start.
     """
     type_ = expr.type
-    if element_of(type_) == element:
+    current = element_of(type_)
+    if current is element or current == element:
         return expr
     if isinstance(expr, pg.Const):
         exact = cx.exact.get(expr.span) if in_tile else None
@@ -33,6 +37,8 @@ def operand_type(cx: Context, lhs: pg.Expr, rhs: pg.Expr) -> ScalarType | None:
     """The element type of an arithmetic operation, or None where the operands have no join."""
     a, b = element_of(lhs.type), element_of(rhs.type)
     tile_a, tile_b = isinstance(lhs.type, pg.TileType), isinstance(rhs.type, pg.TileType)
+    if a is b and a.kind in _COMPUTED:
+        return a
     if tile_a == tile_b:
         return _literal_type(lhs, rhs, a, b) or join_types(cx, a, b)
     # One scalar: it takes the tile's type, but a float turns an integer tile into floats.
@@ -79,7 +85,14 @@ def _fits(cx: Context, literal: pg.Const, other: ScalarType) -> bool:
 
 
 def assigned(
-    cx: Context, expr: pg.Expr, element: ScalarType, span: Span, target: str, *, in_tile: bool = False
+    cx: Context,
+    expr: pg.Expr,
+    element: ScalarType,
+    span: Span,
+    target: str,
+    symbol: pg.Symbol | None,
+    *,
+    in_tile: bool = False,
 ) -> pg.Expr | None:
     """`expr` converted to the element type it is assigned to, where that happens by itself.
 
@@ -99,6 +112,7 @@ def assigned(
         "type-mismatch",
         span,
         f"{target} holds `{element}`, and the value is `{source}`, which does not convert to it by itself",
+        related=declared_as(symbol),
         help=_spelled(source, element),
     )
     return None

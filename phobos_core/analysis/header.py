@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header
 from phobos_core.analysis.constraints import Holds
-from phobos_core.analysis.context import Context, see, shape_text
+from phobos_core.analysis.context import Context, kind_text, see, shape_text
 from phobos_core.analysis.declarations import scalar_type, storage_type
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import constrain, require
-from phobos_core.analysis.subscripts import lookup
 from phobos_core.analysis.symbolic import Sym, remainder, sym
 from phobos_core.language.types import INDEX, SPELLED
 from phobos_core.syntax import ast
@@ -26,6 +26,9 @@ def declare_search(cx: Context, header: Header) -> None:
         symbol = cx.symbol(name, pg.SymbolKind.CONSTANT, INDEX)
         cx.values[symbol] = sym(text)
         cx.bind(name, symbol)
+    for name in header.lost:
+        if cx.scope.find(name.text) is None:
+            cx.bind(name, None)
 
 
 def declare_params(cx: Context, params: tuple[ast.Param, ...]) -> tuple[pg.Symbol, ...]:
@@ -44,6 +47,8 @@ def declare_params(cx: Context, params: tuple[ast.Param, ...]) -> tuple[pg.Symbo
 
 
 def _param_type(cx: Context, param: ast.Param) -> pg.SymbolType | None:
+    if cx.damage.inside(param.span):
+        return None
     match param.type:
         case ast.ScalarTypeExpr(span, name):
             return scalar_type(cx, span, SPELLED[name])
@@ -59,7 +64,8 @@ def _param_type(cx: Context, param: ast.Param) -> pg.SymbolType | None:
             stored = storage_type(cx, element)
             known = tuple(extent for extent in extents if extent is not None)
             if stored is not None and len(known) == len(extents):
-                return pg.TensorType(stored, known)
+                names = tuple(dim.text if isinstance(dim, ast.Name) else None for dim in dims)
+                return pg.TensorType(stored, known, names)
     return None
 
 
@@ -70,11 +76,16 @@ def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
             cx.error("empty-extent", node.span, f"a dimension has at least one element, and this is {node.value}")
             return None
         return sym(node.value)
-    found, symbol = cx.scope.find(node.text)
-    if symbol is not None:
+    binding = cx.scope.find(node.text)
+    if binding is not None:
+        symbol = binding.symbol
+        if symbol is None:
+            return None
         cx.references.append((node.span, symbol))
         return cx.values[symbol]
-    if found:
+    if cx.damage.attributes:
+        # It may be an `@autotune` name whose declaration is lost.
+        cx.bind(node, None)
         return None
     bound = cx.options.dims.get(node.text)
     if bound is not None and bound < 1:
@@ -89,12 +100,13 @@ def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
     return cx.values[symbol]
 
 
-def resolve_aligned(cx: Context, header: Header) -> Mapping[str, Sym]:
+def resolve_aligned(cx: Context, header: Header, params: tuple[ast.Param, ...]) -> Mapping[str, Sym]:
     """The promises of `@aligned`: checked now where both sides are known, else at launch."""
     aligned: dict[str, Sym] = {}
     first: dict[str, ast.Span] = {}
+    names = dimension_names(params)
     for promise in header.promises:
-        dim, unit = _promised_dimension(cx, promise), _unit(cx, promise)
+        dim, unit = _promised_dimension(cx, promise, names), _unit(cx, promise)
         if dim is None or unit is None:
             continue
         name = promise.name.text
@@ -107,8 +119,8 @@ def resolve_aligned(cx: Context, header: Header) -> Mapping[str, Sym]:
             )
             continue
         first[name] = promise.span
+        aligned[name] = unit
         if name in cx.dims:
-            aligned[name] = unit
             require(cx, pg.Requirement(dim, "multiple of", unit, f"{name} % {unit} == 0"))
         else:
             message = f"`@aligned` promises that `{name}` is a whole number of `{unit}`, and it is not"
@@ -121,26 +133,28 @@ def _is_zero(value: Sym) -> Holds:
     return lambda env: value.evaluate(env) == 0
 
 
-def _promised_dimension(cx: Context, promise: ast.KeywordArg) -> Sym | None:
+def dimension_names(params: tuple[ast.Param, ...]) -> dict[str, None]:
+    """The names in the dimensions of tensor parameters, in order of first appearance."""
+    shaped = [param.type for param in params if isinstance(param.type, ast.ShapedTypeExpr)]
+    return dict.fromkeys(dim.text for type_ in shaped for dim in type_.dims if isinstance(dim, ast.Name))
+
+
+def _promised_dimension(cx: Context, promise: ast.KeywordArg, names: Mapping[str, None]) -> Sym | None:
     name = promise.name
-    found, symbol = cx.scope.find(name.text)
-    if symbol is not None and symbol.kind in (pg.SymbolKind.DIM, pg.SymbolKind.CONSTANT):
-        cx.references.append((name.span, symbol))
-        return cx.values[symbol]
-    if not found or symbol is not None:
-        dims = [text for text in cx.scope.visible() if _is_dimension(cx, text)]
+    if name.text not in names:
         cx.error(
             "unknown-dimension",
             name.span,
             f"`{name.text}` is not a dimension of a tensor parameter of this kernel",
-            help=f"its dimensions are {', '.join(f'`{d}`' for d in dims)}" if dims else None,
+            help=f"its dimensions are {', '.join(f'`{dim}`' for dim in names)}" if names else None,
         )
-    return None
-
-
-def _is_dimension(cx: Context, name: str) -> bool:
-    _, symbol = cx.scope.find(name)
-    return symbol is not None and symbol.kind is pg.SymbolKind.DIM
+        return None
+    binding = cx.scope.find(name.text)
+    symbol = None if binding is None else binding.symbol
+    if symbol is None or symbol not in cx.values:
+        return None
+    cx.references.append((name.span, symbol))
+    return cx.values[symbol]
 
 
 def _unit(cx: Context, promise: ast.KeywordArg) -> Sym | None:
@@ -155,7 +169,7 @@ def _unit(cx: Context, promise: ast.KeywordArg) -> Sym | None:
                 cx.error(
                     "attribute-argument",
                     name.span,
-                    f"`@aligned` takes a literal or an `@autotune` name, and `{name.text}` is a {symbol.kind.value}",
+                    f"`@aligned` takes a literal or an `@autotune` name, and `{name.text}` is {kind_text(symbol.kind)}",
                     related=(see(symbol.span, "declared here"),),
                 )
     return None

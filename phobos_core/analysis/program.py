@@ -31,8 +31,12 @@ class TileType:
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
+    """`names` has each dimension as the source names it, None for a literal: `-D` makes a constant of its `dims` entry,
+    but what `@aligned` promises of it holds on."""
+
     element: ScalarType
     dims: tuple[Sym, ...]
+    names: tuple[str | None, ...] = ()
 
 
 ValueType: TypeAlias = ScalarType | TileType
@@ -420,7 +424,7 @@ class CheckedKernel:
     """`dims` are the dynamic dimensions in order of first appearance: one index parameter each after `params`.
 
     `search` gives the choices of each `@autotune` name, in declaration order; a configuration binds each to one.
-    `aligned` maps a dimension to the extent it is promised to be a multiple of.
+    `aligned` maps a dimension, dynamic or bound, to the extent it is promised to be a multiple of.
     """
 
     name: str

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, is_static
 from phobos_core.analysis.constraints import Constraint, Holds
-from phobos_core.analysis.context import Context, Shape, see, shape_text
+from phobos_core.analysis.context import Context, Shape, declared_as, see, shape_text
 from phobos_core.analysis.symbolic import Sym, maximum
 from phobos_core.language.diagnostic import Related
 from phobos_core.syntax.ast import Span
@@ -19,10 +19,11 @@ from phobos_core.syntax.ast import Span
 
 def static(cx: Context, expr: pg.Expr, span: Span) -> bool:
     """Whether a tile value may be computed: its extents are known for every configuration. Reports where not."""
-    type_ = expr.type
-    if not isinstance(type_, pg.TileType):
+    # Only memory can have other extents: what is computed was checked where it was computed.
+    if not isinstance(expr, (pg.TileRead, pg.Convert)):
         return True
-    return static_shape(cx, type_.shape, span)
+    type_ = expr.type
+    return not isinstance(type_, pg.TileType) or static_shape(cx, type_.shape, span)
 
 
 def static_shape(cx: Context, shape: Shape, span: Span) -> bool:
@@ -45,22 +46,42 @@ def broadcast(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr) -> Shape | No
     a, b = lhs.type, rhs.type
     if not isinstance(a, pg.TileType):
         assert isinstance(b, pg.TileType)
-        return b.shape if static_shape(cx, b.shape, rhs.span) else None
-    if not static_shape(cx, a.shape, lhs.span):
+        return b.shape if static(cx, rhs, rhs.span) else None
+    if not static(cx, lhs, lhs.span):
         return None
     if not isinstance(b, pg.TileType):
         return a.shape
-    if not static_shape(cx, b.shape, rhs.span):
+    if not static(cx, rhs, rhs.span):
         return None
-    if len(a.shape) != len(b.shape):
-        message = f"{_both(lhs, rhs)} do not broadcast: the ranks differ, {len(a.shape)} and {len(b.shape)}"
-        cx.error("rank-mismatch", span, message, related=_sides(lhs, rhs))
-        return None
-    return tuple(_stretch(cx, span, lhs, rhs, axis) for axis in range(len(a.shape)))
+    return _joined(cx, span, a.shape, b.shape, (lhs, rhs))
 
 
-def _stretch(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr, axis: int) -> Sym:
-    a, b = shape_of(lhs)[axis], shape_of(rhs)[axis]
+def broadcast_all(cx: Context, span: Span, operands: tuple[pg.Expr, ...]) -> Shape | None:
+    """The shape of an element-wise operation of any number of operands, of which at least one is a tile."""
+    shape: Shape | None = None
+    for operand in operands:
+        if isinstance(operand.type, pg.TileType):
+            if not static(cx, operand, operand.span):
+                return None
+            other = operand.type.shape
+            shape = other if shape is None else _joined(cx, span, shape, other, (operands[0], operand))
+            if shape is None:
+                return None
+    return shape
+
+
+def _joined(cx: Context, span: Span, a: Shape, b: Shape, sides: tuple[pg.Expr, pg.Expr]) -> Shape | None:
+    if a is b or a == b:
+        return a
+    if len(a) != len(b):
+        message = f"{shape_text(a)} and {shape_text(b)} do not broadcast: the ranks differ, {len(a)} and {len(b)}"
+        cx.error("rank-mismatch", span, message, related=_sides(*sides))
+        return None
+    return tuple(_stretch(cx, span, a, b, axis, sides) for axis in range(len(a)))
+
+
+def _stretch(cx: Context, span: Span, lhs: Shape, rhs: Shape, axis: int, sides: tuple[pg.Expr, pg.Expr]) -> Sym:
+    a, b = lhs[axis], rhs[axis]
     if a is b or a == b or b == ONE:
         return a
     if a == ONE:
@@ -70,28 +91,30 @@ def _stretch(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr, axis: int) -> 
         x, y = a.evaluate(env), b.evaluate(env)
         return x == y or x == 1 or y == 1
 
-    message = f"{_both(lhs, rhs)} do not broadcast: axis {axis} is `{a}` on one side and `{b}` on the other"
-    constrain(cx, "shape-mismatch", span, message, (a, b), holds, related=_sides(lhs, rhs))
+    shapes = f"{shape_text(lhs)} and {shape_text(rhs)}"
+    message = f"{shapes} do not broadcast: axis {axis} is `{a}` on one side and `{b}` on the other"
+    constrain(cx, "shape-mismatch", span, message, (a, b), holds, related=_sides(*sides))
     return maximum(a, b) if _may_be_one(cx, a) or _may_be_one(cx, b) else a
 
 
-def stores_into(cx: Context, span: Span, value: pg.Expr, target: Shape, name: str) -> bool:
+def stores_into(cx: Context, span: Span, value: pg.Expr, target: Shape, name: str, symbol: pg.Symbol | None) -> bool:
     """Whether a value fits the place it is stored to, broadcasting a scalar and axes of extent 1."""
     type_ = value.type
     if not isinstance(type_, pg.TileType):
         return True
-    if not static_shape(cx, type_.shape, value.span):
+    if not static(cx, value, value.span):
         return False
-    if type_.shape == target:
+    if type_.shape is target or type_.shape == target:
         return True
     text = f"the value is {shape_text(type_.shape)} and {name} is {shape_text(target)}"
     if len(type_.shape) != len(target):
-        cx.error("rank-mismatch", span, f"{text}: the ranks differ")
+        cx.error("rank-mismatch", span, f"{text}: the ranks differ", related=declared_as(symbol))
         return False
     for axis, (extent, room) in enumerate(zip(type_.shape, target, strict=True)):
         if extent not in (room, ONE):
+            message = f"{text}: axis {axis} does not fit"
             fits = _fits(extent, room)
-            constrain(cx, "shape-mismatch", span, f"{text}: axis {axis} does not fit", (extent, room), fits)
+            constrain(cx, "shape-mismatch", span, message, (extent, room), fits, declared_as(symbol))
     return True
 
 
@@ -145,14 +168,12 @@ def _may_be_one(cx: Context, value: Sym) -> bool:
     return any(1 in cx.search.get(name, ()) for name in value.names)
 
 
-def _both(lhs: pg.Expr, rhs: pg.Expr) -> str:
-    return f"{shape_text(shape_of(lhs))} and {shape_text(shape_of(rhs))}"
-
-
 def _sides(lhs: pg.Expr, rhs: pg.Expr) -> tuple[Related, ...]:
     """Both shapes, and where the named tiles among them were declared."""
     places = []
     for side in (lhs, rhs):
+        if not isinstance(side.type, pg.TileType):
+            continue
         places.append(see(side.span, f"this is {shape_text(shape_of(side))}"))
         if isinstance(side, pg.TileRead) and side.place.axes is None:
             root = side.place.root

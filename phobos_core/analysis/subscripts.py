@@ -8,11 +8,12 @@ that the checked program holds names only.
 from __future__ import annotations
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.constants import ONE, expressible, is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Site, infer, see, type_text
+from phobos_core.analysis.constants import ONE, expressible, is_static, surely_positive, value_of
+from phobos_core.analysis.context import PLAIN, Context, Site, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import constrain
-from phobos_core.analysis.symbolic import Sym
+from phobos_core.analysis.symbolic import Sym, sym
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.syntax import ast
 
@@ -40,7 +41,7 @@ def is_point(place: pg.Place) -> bool:
 
 def place_of(cx: Context, node: ast.Index) -> pg.Place | None:
     """The memory that a subscripted name selects."""
-    base = _base(cx, node.base, points=all(isinstance(s, ast.PointSub) for s in node.subscripts))
+    base = _named(cx, node.base) if isinstance(node.base, ast.Name) else _unnamed(cx, node)
     if base is None:
         for subscript in node.subscripts:
             _check_alone(cx, subscript)
@@ -48,16 +49,19 @@ def place_of(cx: Context, node: ast.Index) -> pg.Place | None:
     if len(node.subscripts) != len(base.shape):
         _wrong_rank(cx, node, base)
         return None
-    axes = [_axis(cx, s, extent, base) for s, extent in zip(node.subscripts, base.shape, strict=True)]
-    if any(axis is None for axis in axes):
+    axes: list[pg.Axis] = []
+    for subscript, extent in zip(node.subscripts, base.shape, strict=True):
+        axis = _axis(cx, subscript, extent, base)
+        if axis is not None:
+            axes.append(axis)
+    if len(axes) != len(base.shape):
         return None
-    found = tuple(axis for axis in axes if axis is not None)
     if base.axes is not None:
-        found = tuple(_moved(cx, outer, inner) for outer, inner in zip(base.axes, found, strict=True))
-    return pg.Place(node.span, base.root, base.element, tuple(a.extent for a in found), found, base.flat)
+        axes = [_moved(outer, inner) for outer, inner in zip(base.axes, axes, strict=True)]
+    return pg.Place(node.span, base.root, base.element, tuple(axis.extent for axis in axes), tuple(axes), base.flat)
 
 
-def _moved(cx: Context, outer: pg.Axis, inner: pg.Axis) -> pg.Axis:
+def _moved(outer: pg.Axis, inner: pg.Axis) -> pg.Axis:
     """A point of a slice of memory, as a point of the memory."""
     start = pg.Binary(inner.start.span, INDEX, "+", outer.start, inner.start)
     return pg.Axis(start, inner.extent, inner.point, inner.unmasked)
@@ -71,11 +75,10 @@ def whole(symbol: pg.Symbol, span: ast.Span) -> pg.Place:
     return pg.Place(span, symbol, type_.element, shape)
 
 
-def _base(cx: Context, node: ast.Expr, *, points: bool) -> pg.Place | None:
-    """What is subscripted: a name, `flat(t)`, or another slice, which becomes a view of its own unless one element
-    is taken of it."""
-    if isinstance(node, ast.Name):
-        return _named(cx, node)
+def _unnamed(cx: Context, outer: ast.Index) -> pg.Place | None:
+    """What is subscripted, where it is no name: `flat(t)`, or another slice, which becomes a view of its own unless
+    one element is taken of it."""
+    node = outer.base
     if isinstance(node, ast.Index):
         place = place_of(cx, node)
         if place is None:
@@ -83,6 +86,7 @@ def _base(cx: Context, node: ast.Expr, *, points: bool) -> pg.Place | None:
         if is_point(place):
             cx.error("not-indexable", node.span, "this is one element already, a scalar, which has no subscripts")
             return None
+        points = all(isinstance(subscript, ast.PointSub) for subscript in outer.subscripts)
         return place if points else _hidden_view(cx, place)
     value = infer(cx, node)
     if value is None:
@@ -106,49 +110,12 @@ def _named(cx: Context, node: ast.Name) -> pg.Place | None:
         cx.error(
             "not-indexable",
             node.span,
-            f"`{node.text}` is a {symbol.kind.value} of type `{type_text(symbol.type)}`, which has no elements"
+            f"`{node.text}` is {kind_text(symbol.kind)} of type `{type_text(symbol.type)}`, which has no elements"
             " to select",
             related=(see(symbol.span, "declared here"),),
         )
         return None
     return whole(symbol, node.span)
-
-
-def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
-    """The symbol that a name means here; None, reported once for each name, where it means none."""
-    found, symbol = cx.scope.find(node.text)
-    if symbol is not None:
-        cx.references.append((node.span, symbol))
-        return symbol
-    if not found and node.text not in cx.unknown:
-        cx.unknown.add(node.text)
-        _unknown(cx, node)
-    return None
-
-
-def _unknown(cx: Context, node: ast.Name) -> None:
-    from phobos_core.language.builtins import BUILTIN_NAMES
-
-    if node.text == "ctx":
-        cx.error("reserved-name", node.span, "`ctx` is read only through its fields, as in `ctx.block.x`")
-    elif node.text in cx.functions:
-        cx.error("not-a-value", node.span, f"`{node.text}` is a function: call it, as in `{node.text}(..)`")
-    elif node.text in BUILTIN_NAMES:
-        cx.error("not-a-value", node.span, f"`{node.text}` is a built-in: call it, as in `{node.text}(..)`")
-    else:
-        cx.error(
-            "unknown-name",
-            node.span,
-            f"`{node.text}` is not declared here",
-            help=suggestion(node.text, cx.scope.visible()),
-        )
-
-
-def suggestion(text: str, known: object) -> str | None:
-    from difflib import get_close_matches
-
-    close = get_close_matches(text, list(known), 1)  # type: ignore[call-overload]
-    return f"did you mean `{close[0]}`?" if close else None
 
 
 def _check_alone(cx: Context, subscript: ast.Subscript) -> None:
@@ -197,7 +164,6 @@ def index_value(cx: Context, node: ast.Expr, what: str) -> pg.Expr | None:
 
 
 def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> pg.Axis | None:
-    zero = pg.Const(subscript.span, INDEX, 0)
     match subscript:
         case ast.PointSub(span, index):
             start = index_value(cx, index, "an index")
@@ -212,18 +178,24 @@ def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> 
             if start is None or count is None:
                 return None
             return _sliced(cx, span, start, count)
-        case ast.RangeSub(_, None, None):
-            return pg.Axis(zero, below, False, True)
+        case ast.RangeSub(span, None, None):
+            return pg.Axis(pg.Const(span, INDEX, 0), below, False, True)
         case ast.RangeSub(span, first_or_none, end):
-            start = zero if first_or_none is None else index_value(cx, first_or_none, "the start of a range")
-            if end is None:
-                return None if start is None else _to_the_end(cx, span, start, below)
-            stop = index_value(cx, end, "the end of a range")
-            if start is None or stop is None:
-                return None
-            if first_or_none is None:
-                return _sliced(cx, span, start, stop)
-            return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start))
+            return _range(cx, span, first_or_none, end, below)
+
+
+def _range(cx: Context, span: ast.Span, first: ast.Expr | None, end: ast.Expr | None, below: Sym) -> pg.Axis | None:
+    if first is None:
+        assert end is not None
+        stop = index_value(cx, end, "the end of a range")
+        return None if stop is None else _sliced(cx, span, pg.Const(span, INDEX, 0), stop)
+    start = index_value(cx, first, "the start of a range")
+    if end is None:
+        return None if start is None else _to_the_end(cx, span, start, below)
+    stop = index_value(cx, end, "the end of a range")
+    if start is None or stop is None:
+        return None
+    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start))
 
 
 def _to_the_end(cx: Context, span: ast.Span, start: pg.Expr, below: Sym) -> pg.Axis | None:
@@ -239,31 +211,27 @@ def _sliced(cx: Context, span: ast.Span, start: pg.Expr, length: pg.Expr, *, unm
 def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym | None:
     """The extent of a slice; one that no name can express is computed into a hidden scalar."""
     value = value_of(cx, length)
+    if value is not None and is_static(cx, value):
+        return value if positive(cx, span, value, "empty-slice", "a slice selects at least one element") else None
     if value is None or not expressible(value):
         name = ast.Name(span, "extent")
         symbol = cx.symbol(name, pg.SymbolKind.SCALAR, INDEX, hidden=True)
         cx.out.append(pg.BindScalar(span, symbol, length))
-        return Sym((((symbol.key,), 1),))
-    return value if positive(cx, span, value, "empty-slice", "a slice selects at least one element") else None
+        return sym(symbol.key)
+    return value
 
 
 def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> bool:
-    """Whether an extent is at least 1; one that a configuration decides is checked for each."""
+    """Whether a static extent is at least 1; one that a configuration decides is checked for each."""
+    if surely_positive(value):
+        return True
     constant = value.constant
     if constant is not None:
-        if constant < 1:
-            cx.error(code, span, f"{rule}, and this extent is {constant}")
-            return False
-    elif not _product_of_names(value) and is_static(cx, value):
-        message = f"{rule}, and this extent, `{value}`, is not positive"
-        constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
+        cx.error(code, span, f"{rule}, and this extent is {constant}")
+        return False
+    message = f"{rule}, and this extent, `{value}`, is not positive"
+    constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
     return True
-
-
-def _product_of_names(value: Sym) -> bool:
-    """Surely positive where it is static: every choice of an `@autotune` name is."""
-    monomial, coefficient = value.terms[0]
-    return len(value.terms) == 1 and coefficient > 0 and all(isinstance(atom, str) for atom in monomial)
 
 
 def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg.Place) -> None:

@@ -15,7 +15,7 @@ from phobos_core.cli import files
 from phobos_core.cli import findings as found
 from phobos_core.cli.compilation import CheckedSources, Compilation, check_sources
 from phobos_core.cli.status import CommandError, Status
-from phobos_core.cli.terminal import Output
+from phobos_core.cli.terminal import Output, Progress
 from phobos_core.report import text
 from phobos_core.report.as_json import build_json
 from phobos_core.report.diagnostics import summary
@@ -45,10 +45,13 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         built = Built((), ())
     else:
         requests = list(_requests(checked, arguments.emit, tools))
-        built = build(requests, compile_kernel, lambda one, all: _mapped(one, all, arguments.jobs))
+        progress = Progress(messages, len(requests))
+        built = build(requests, compile_kernel, lambda one, all: _mapped(one, all, arguments.jobs, progress))
     stems = {file.source.name: file.stem for file in sources.files}
     reports = _write(built.results, Path(arguments.output), stems, named=arguments.config != "first")
     findings = found.denied(in_order([*checked.findings, *built.findings]), arguments.deny)
+    if os.environ.get("PHOBOS_LOG") == "debug":
+        _log_decisions(reports, messages)
     if arguments.format == "json":
         found.show_json(build_json(_toolchain(tools), reports, findings), output)
     else:
@@ -86,17 +89,29 @@ def _requests(
                 )
 
 
-def _mapped(compile_one: Callable[[Request], Compiled], requests: Iterable[Request], jobs: int) -> Iterable[Compiled]:
+def _mapped(
+    compile_one: Callable[[Request], Compiled], requests: Sequence[Request], jobs: int, progress: Progress
+) -> list[Compiled]:
     """In processes where there is more than one job and more than one thing to do."""
-    work = list(requests)
-    workers = min(jobs or os.cpu_count() or 1, len(work))
+    workers = min(jobs or os.cpu_count() or 1, len(requests))
     if workers <= 1:
-        return [compile_one(request) for request in work]
+        return _collected(map(compile_one, requests), progress)
     executor: Executor = ProcessPoolExecutor(workers, initializer=_ignore_interrupt)
     try:
-        return list(executor.map(compile_one, work))
+        return _collected(executor.map(compile_one, requests), progress)
     finally:
         executor.shutdown(cancel_futures=True)
+
+
+def _collected(results: Iterable[Compiled], progress: Progress) -> list[Compiled]:
+    collected = []
+    try:
+        for result in results:
+            collected.append(result)
+            progress.step()
+    finally:
+        progress.clear()
+    return collected
 
 
 def _ignore_interrupt() -> None:
@@ -129,6 +144,14 @@ def _name(request: Request, named: bool) -> str:
         parts += [f"{name}-{value}" for name, value in request.config.items()]
     parts += [f"{name}-{value}" for name, value in request.placed.bound.items()]
     return ".".join(parts)
+
+
+def _log_decisions(reports: Sequence[KernelReport], messages: Output) -> None:
+    """In every format, for a build whose report nobody sees."""
+    for report in reports:
+        for decision in sorted(report.decisions, key=lambda d: d.line):
+            place = f"{report.file}:{decision.line}: {report.kernel} {report.target}"
+            messages.line(f"debug: {place}: {decision.op}: {decision.choice}: {decision.reason}")
 
 
 def _toolchain(tools: Mapping[str, ptxas.Ptxas | None]) -> Toolchain:

@@ -20,9 +20,8 @@ from phobos_core.report.source import Finding
 from phobos_core.runtime.arguments import DTYPES, LaunchError
 from phobos_core.runtime.compiler import Request, translate
 from phobos_core.runtime.configurations import configurations
-from phobos_core.runtime.devices import KernelFault
+from phobos_core.runtime.devices import KernelFault, launch
 from phobos_core.runtime.frontend import Placed
-from phobos_core.runtime.module import Kernel
 from phobos_core.runtime.options import near
 
 
@@ -47,12 +46,13 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     if translated.ptx is None:
         return Status.FOUND
     try:
-        Kernel(translated).launch(arguments.grid, *values.values(), device=arguments.device)
+        remarks = launch(arguments.device, translated, arguments.grid, list(values.values()))
     except LaunchError as error:
         raise CommandError(str(error)) from error
     except KernelFault as fault:
         found.show(fault.findings, "text", output)
         return Status.FOUND
+    found.show(remarks, "text", output)
     for name, path in saved.items():
         _save(Path(path), values[name])
     return Status.OK

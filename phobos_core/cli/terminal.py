@@ -26,14 +26,27 @@ def style_for(stream: TextIO) -> Style:
 
 
 class Output:
-    """Writes to a stream. Once its reader has gone (`phobos build | head`) the rest is dropped, with no error."""
+    """Writes to a stream. Once its reader has gone (`phobos build | head`) the rest is dropped, with no error.
 
-    def __init__(self, stream: TextIO) -> None:
+    Any other failure to write is an OSError, unless nobody could be told of it: `must_arrive` is false for messages.
+    """
+
+    def __init__(self, stream: TextIO, *, must_arrive: bool = True) -> None:
         self._stream = stream
+        self._must_arrive = must_arrive
         self.style = style_for(stream)
 
     def line(self, text: str = "") -> None:
         self._write(text + "\n")
+
+    @property
+    def is_terminal(self) -> bool:
+        return self._stream.isatty()
+
+    def overwrite(self, text: str) -> None:
+        """Replaces the line that the cursor is on."""
+        self._write(f"\r\x1b[K{text}")
+        self.flush()
 
     def flush(self) -> None:
         self._write("")
@@ -46,6 +59,30 @@ class Output:
         except BrokenPipeError:
             # Python flushes the stream once more at exit: let that go nowhere.
             os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+        except OSError:
+            if self._must_arrive:
+                raise
+
+
+class Progress:
+    """`12 of 400 built` on one line that is written over, on a terminal only, and only where there is much to do."""
+
+    LEAST = 8
+
+    def __init__(self, output: Output, total: int) -> None:
+        self._output = output
+        self._total = total
+        self._shown = output.is_terminal and total >= self.LEAST
+        self._done = 0
+
+    def step(self) -> None:
+        self._done += 1
+        if self._shown:
+            self._output.overwrite(f"{self._done} of {self._total} built")
+
+    def clear(self) -> None:
+        if self._shown:
+            self._output.overwrite("")
 
 
 def make_tolerant(stream: TextIO) -> None:
@@ -62,4 +99,4 @@ def standard_output() -> Output:
 
 def standard_error() -> Output:
     make_tolerant(sys.stderr)
-    return Output(sys.stderr)
+    return Output(sys.stderr, must_arrive=False)

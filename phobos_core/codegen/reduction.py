@@ -1,14 +1,17 @@
 """A `reduce` along rows: neighbouring lanes share a row, each folds its own runs, an xor butterfly folds the lanes.
 
-In: a store whose tree holds a `reduce`, and its schedule. The groups of lanes that have a row take part in a turn, and
-no other thread reads memory in it: the places of barriers rest on each thread touching its own rows alone.
-A lane with fewer runs than others repeats its first run, which a maximum does not notice and a sum counts as 0.
+In: a store whose tree holds a `reduce`, and its schedule. Threads without a row stay out of the shuffles, whose masks
+name the others. A lane reads its own runs only: one that has fewer than others repeats its first, which a maximum
+does not notice and a sum counts as 0; one that has none takes part with what changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from math import nan
+from typing import TypeAlias
 
 from phobos_core.codegen import index
 from phobos_core.codegen.arithmetic import compare, extremum
@@ -25,28 +28,31 @@ from phobos_core.ir.schedule import RowReduction
 from phobos_core.ir.types import TileType
 from phobos_core.language.types import BF16, F16, F32, I32, ScalarType
 
+State: TypeAlias = tuple[str, ...]
+Combine: TypeAlias = Callable[[Context, State, State, int], State]
+
+# Runs are unrolled up to about this many instructions.
 _BUDGET = 200
 
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
-    """A kind of reduction. A state is a tuple of operands, one for each of `elements`."""
+    """A kind of reduction. A state is a tuple of operands, one for each of `elements`; `neutral` changes no other."""
 
     elements: tuple[ScalarType, ...]
-    combine: Callable[[Context, tuple[str, ...], tuple[str, ...], int], tuple[str, ...]]
+    neutral: tuple[float, ...]
+    combine: Combine
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """`active` threads in groups of `lanes`; `lane` is a thread's place in its group, `first` its group."""
+    """The operand and how its rows are shared: `lane` is a thread's place among the `lanes` of its group."""
 
     operand: Value
     kind: str
     vector: int
     lanes: int
-    active: int
     lane: Coord
-    group: Coord
     columns: int
 
 
@@ -55,91 +61,106 @@ def row_reduction(cg: Context, op: Op, schedule: RowReduction) -> None:
     assert reduce is not None
     (operand,) = reduce.operands
     assert isinstance(operand.type, TileType)
-    lanes = schedule.lanes
-    groups = cg.kernel.threads // lanes
-    group, lane = index.divided(cg, index.thread(cg), lanes)
-    shape = operand.type.shape
-    groups = min(cg.kernel.threads // lanes, shape[0])
-    rows = _Rows(operand, reduce.attrs["kind"], schedule.vector, lanes, groups * lanes, lane, group, shape[1])
-    turns, rest = divmod(shape[0], groups)
-    with cg.writer.guarded(_among(cg, rows.active)):
-        group = group._replace(limit=min(group.limit, groups))
-        if turns == 1:
-            _turn(cg, op, reduce, rows, group)
-        else:
-            loop = cg.writer.open_loop(["i32"], ["0"])
-            turn = Coord(loop.names[0], 0, turns)
-            _turn(cg, op, reduce, rows, index.total(cg, group, index.scaled(cg, turn, groups)))
-            following = cg.writer.value(f"add i32 {loop.names[0]}, 1")
-            again = cg.writer.value(f"icmp ult i32 {following}, {turns}")
-            cg.writer.close_loop(loop, again, [following], ROLLED)
+    height, width = operand.type.shape
+    groups = cg.kernel.threads // schedule.lanes
+    group, lane = index.divided(cg, index.thread(cg), schedule.lanes)
+    rows = _Rows(operand, reduce.attrs["kind"], schedule.vector, schedule.lanes, lane, width)
+    full, rest = divmod(height, groups)
+    if full:
+        with _threads(cg, groups * schedule.lanes):
+            group = group._replace(limit=min(group.limit, groups))
+            if full == 1:
+                _row(cg, op, reduce, rows, group, groups)
+            else:
+                loop = cg.writer.open_loop(["i32"], ["0"])
+                turn = Coord(loop.names[0], 0, full)
+                _row(cg, op, reduce, rows, index.total(cg, group, index.scaled(cg, turn, groups)), groups)
+                following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, 1")
+                again = cg.writer.value(f"icmp ult i32 {following}, {full}")
+                cg.writer.close_loop(loop, again, [following], ROLLED)
     if rest:
-        rows = replace(rows, active=rest * lanes)
-        with cg.writer.guarded(_among(cg, rows.active)):
-            _turn(cg, op, reduce, rows, group._replace(limit=rest).plus(turns * groups))
+        with _threads(cg, rest * schedule.lanes):
+            _row(cg, op, reduce, rows, group._replace(limit=rest).plus(full * groups), rest)
 
 
-def _among(cg: Context, active: int) -> str:
-    """Whether this thread is one of the first `active`."""
-    return "true" if active == cg.kernel.threads else index.less(cg, cg.thread, active)
+def _threads(cg: Context, count: int) -> AbstractContextManager[None]:
+    """Code for the first `count` threads."""
+    return cg.writer.guarded("true" if count == cg.kernel.threads else index.less(cg, cg.thread, count))
 
 
-def _turn(cg: Context, op: Op, reduce: Op, rows: _Rows, number: Coord) -> None:
-    """Reduces row `number`, and stores what the tree makes of it."""
+def _row(cg: Context, op: Op, reduce: Op, rows: _Rows, row: Coord, groups: int) -> None:
+    """Reduces a row in each of the first `groups` groups, and stores what the tree makes of it."""
     view, value, _ = op.operands
-    target = cg.windows[view]
     fold = _fold(rows.kind, _element(rows.operand))
-    state = _across(cg, fold, _own(cg, fold, rows, number), rows.vector)
-    state = butterfly(cg, fold.elements, fold.combine, state, rows.lanes, rows.active)
-    result = reduce.results[0]
+    state = _across(cg, fold, _own(cg, fold, rows, row), rows.vector)
+    state = butterfly(cg, fold.elements, fold.combine, state, rows.lanes, groups * rows.lanes)
     operand = state[-1]
     if rows.kind == "sum":
-        operand = convert(cg, operand, fold.elements[0], _element(result), 1)
-    with cg.writer.guarded(index.less(cg, index.operand(cg, rows.lane), 1) if rows.lanes > 1 else "true"):
-        place = (number, index.ZERO)
+        operand = convert(cg, operand, fold.elements[0], _element(reduce.result), 1)
+    with cg.writer.guarded("true" if rows.lanes == 1 else index.less(cg, index.operand(cg, rows.lane), 1)):
+        place = (row, index.ZERO)
         evaluation = Evaluation(cg)
-        evaluation.give(result, place, 1, operand)
-        store_run(cg, target, place, evaluation.at(value, place, 1), 1)
+        evaluation.give(reduce.result, place, 1, operand)
+        store_run(cg, cg.windows[view], place, evaluation.at(value, place, 1), 1)
 
 
-def _own(cg: Context, fold: _Fold, rows: _Rows, row: Coord) -> tuple[str, ...]:
+def _own(cg: Context, fold: _Fold, rows: _Rows, row: Coord) -> State:
     """The fold of the thread's own runs of a row: `vector` columns side by side."""
     runs = rows.columns // rows.vector
     full, tail = divmod(runs, rows.lanes)
-    evaluation = Evaluation(cg)
-    first, inside = index.clamped(cg, rows.lane, runs)
-    state = _run(cg, evaluation, fold, rows, row, first, inside)
+    if not full:
+        return _few(cg, fold, rows, row, runs)
+    state = _run(cg, Evaluation(cg), fold, rows, row, rows.lane, "true")
     group = max(1, _BUDGET // (cost(cg, rows.operand, rows.vector) + 2 * rows.vector))
     turn = 1
     if full > 3 * group:
         turns = (full - 1) // group
         types = [cg.type(e, rows.vector) for e in fold.elements]
         loop = cg.writer.open_loop(["i32", *types], ["0", *state])
-        evaluation = Evaluation(cg)
-        inner = tuple(loop.names[1:])
         start = Coord(loop.names[0], 0, (full - 1) * rows.lanes, group * rows.lanes)
-        for i in range(1, group + 1):
-            run = index.total(cg, rows.lane, start).plus(i * rows.lanes)
-            inner = fold.combine(cg, inner, _run(cg, evaluation, fold, rows, row, run, "true"), rows.vector)
-        following = cg.writer.value(f"add i32 {loop.names[0]}, {group * rows.lanes}")
+        first = index.total(cg, rows.lane, start)
+        state = _runs(cg, fold, rows, row, [first.plus(i * rows.lanes) for i in range(1, group + 1)], loop.names[1:])
+        following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, {group * rows.lanes}")
         again = cg.writer.value(f"icmp ult i32 {following}, {turns * group * rows.lanes}")
-        cg.writer.close_loop(loop, again, [following, *inner], ROLLED)
-        state, turn = inner, 1 + turns * group
-        evaluation = Evaluation(cg)
-    for i in range(turn, full):
-        run = rows.lane.plus(i * rows.lanes)
-        state = fold.combine(cg, state, _run(cg, evaluation, fold, rows, row, run, "true"), rows.vector)
-    if full and tail:
-        inside = index.less(cg, index.operand(cg, rows.lane), tail)
+        cg.writer.close_loop(loop, again, [following, *state], ROLLED)
+        turn += turns * group
+    state = _runs(cg, fold, rows, row, [rows.lane.plus(i * rows.lanes) for i in range(turn, full)], state)
+    if tail:
+        own = index.operand(cg, rows.lane)
+        has = index.less(cg, own, tail)
         last = index.operand(cg, rows.lane.plus(full * rows.lanes))
-        run = Coord(cg.writer.pure(f"select i1 {inside}, i32 {last}, i32 0"), 0, runs)
-        state = fold.combine(cg, state, _run(cg, evaluation, fold, rows, row, run, inside), rows.vector)
+        run = Coord(cg.writer.pure(f"select i1 {has}, i32 {last}, i32 {own}"), 0, runs)
+        state = fold.combine(cg, state, _run(cg, Evaluation(cg), fold, rows, row, run, has), rows.vector)
     return state
 
 
-def _run(
-    cg: Context, evaluation: Evaluation, fold: _Fold, rows: _Rows, row: Coord, run: Coord, counts: str
-) -> tuple[str, ...]:
+def _runs(cg: Context, fold: _Fold, rows: _Rows, row: Coord, runs: list[Coord], state: Sequence[str]) -> State:
+    """Folds runs into the state."""
+    evaluation, folded = Evaluation(cg), tuple(state)
+    for run in runs:
+        folded = fold.combine(cg, folded, _run(cg, evaluation, fold, rows, row, run, "true"), rows.vector)
+    return folded
+
+
+def _few(cg: Context, fold: _Fold, rows: _Rows, row: Coord, runs: int) -> State:
+    """The run of each of the first `runs` lanes; the others have none."""
+    w = cg.writer
+    neutral = [cg.constant(n, e, rows.vector) for n, e in zip(fold.neutral, fold.elements, strict=True)]
+    before, some, end = w.label, w.fresh_label("then"), w.fresh_label("end")
+    w.branch(index.less(cg, index.operand(cg, rows.lane), runs), some, end)
+    w.start(some)
+    with w.scope():
+        own = _run(cg, Evaluation(cg), fold, rows, row, rows.lane._replace(limit=runs), "true")
+    after = w.label
+    w.jump(end)
+    w.start(end)
+    return tuple(
+        w.phi(cg.type(e, rows.vector), (mine, after), (nothing, before))
+        for e, mine, nothing in zip(fold.elements, own, neutral, strict=True)
+    )
+
+
+def _run(cg: Context, evaluation: Evaluation, fold: _Fold, rows: _Rows, row: Coord, run: Coord, counts: str) -> State:
     """The state of one run alone. A sum takes it as 0 unless `counts`."""
     width = rows.vector
     column = index.scaled(cg, run, width)
@@ -156,7 +177,7 @@ def _run(
     return (operand,)
 
 
-def _across(cg: Context, fold: _Fold, state: tuple[str, ...], width: int) -> tuple[str, ...]:
+def _across(cg: Context, fold: _Fold, state: State, width: int) -> State:
     """Folds the columns that lie side by side, the first ones first."""
     lanes = [cg.lanes(operand, cg.type(e), width) for operand, e in zip(state, fold.elements, strict=True)]
     states = list(zip(*lanes, strict=True))
@@ -170,32 +191,37 @@ def _fold(kind: str, element: ScalarType) -> _Fold:
     match kind:
         case "sum":
             wide = F32 if element in (F16, BF16) else element
-            return _Fold((wide,), _sum(wide))
+            return _Fold((wide,), (0,), _sum(wide))
         case "max":
-            return _Fold((element,), _maximum(element))
+            return _Fold((element,), (_least(element),), _maximum(element))
         case _:
-            return _Fold((element, I32), _first_maximum(element))
+            return _Fold((element, I32), (_least(element), 2**31 - 1), _first_maximum(element))
 
 
-def _sum(element: ScalarType) -> Callable[[Context, tuple[str, ...], tuple[str, ...], int], tuple[str, ...]]:
-    def combine(cg: Context, a: tuple[str, ...], b: tuple[str, ...], width: int) -> tuple[str, ...]:
+def _least(element: ScalarType) -> float:
+    """What every maximum ignores."""
+    return nan if element.is_float else -(1 << (element.bits - 1))
+
+
+def _sum(element: ScalarType) -> Combine:
+    def combine(cg: Context, a: State, b: State, width: int) -> State:
         add = "fadd" if element.is_float else "add"
         return (cg.writer.value(f"{add} {cg.type(element, width)} {a[0]}, {b[0]}"),)
 
     return combine
 
 
-def _maximum(element: ScalarType) -> Callable[[Context, tuple[str, ...], tuple[str, ...], int], tuple[str, ...]]:
-    def combine(cg: Context, a: tuple[str, ...], b: tuple[str, ...], width: int) -> tuple[str, ...]:
+def _maximum(element: ScalarType) -> Combine:
+    def combine(cg: Context, a: State, b: State, width: int) -> State:
         return (extremum(cg, "max", element, a[0], b[0], width),)
 
     return combine
 
 
-def _first_maximum(element: ScalarType) -> Callable[[Context, tuple[str, ...], tuple[str, ...], int], tuple[str, ...]]:
+def _first_maximum(element: ScalarType) -> Combine:
     """The larger value with its index, the smaller index on a tie; a NaN loses to any number."""
 
-    def combine(cg: Context, a: tuple[str, ...], b: tuple[str, ...], width: int) -> tuple[str, ...]:
+    def combine(cg: Context, a: State, b: State, width: int) -> State:
         w, type, flags = cg.writer, cg.type(element, width), f"<{width} x i1>" if width > 1 else "i1"
         wide = cg.type(I32, width)
         if element.is_float:

@@ -25,9 +25,11 @@ ThreadMap: TypeAlias = tuple[object, ...] | None
 _FIRST_THREAD: ThreadMap = ("first",)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """`bytes` is the physical range in shared memory, None for a tensor; `copies` marks an unfinished `async_copy`."""
+    """`bytes` is the physical range in shared memory, None for a tensor; `copies` marks an unfinished `async_copy`.
+
+    Compared by identity: `Accesses` gives one object for equal ones."""
 
     region: Region
     write: bool
@@ -86,16 +88,25 @@ class Accesses:
     def __init__(self, kernel: Kernel, index: Index) -> None:
         self._index = index
         self._regions = Regions(kernel, index)
+        self._known: dict[tuple[object, ...], Access] = {}
 
     def of(self, op: Op) -> list[Access]:
         found = []
         for touch in touches(self._index, op):
             region = self._region(op, touch)
             copies = op.name == "async_copy" and touch.write
-            access = Access(region, touch.write, self._threads(op, touch, region), self._bytes(region), copies)
-            if access not in found:
-                found.append(access)
-        return found
+            threads, bytes = self._threads(op, touch, region), self._bytes(region)
+            found.append(self.one(region, touch.write, threads, bytes, copies))
+        return list(dict.fromkeys(found))
+
+    def one(
+        self, region: Region, write: bool, threads: ThreadMap, bytes: tuple[int, int] | None, copies: bool
+    ) -> Access:
+        """The access with these properties."""
+        key = (region, write, threads, bytes, copies)
+        if key not in self._known:
+            self._known[key] = Access(*key)
+        return self._known[key]
 
     def _region(self, op: Op, touch: Touch) -> Region:
         if isinstance(touch.place.type, ViewType):
@@ -133,9 +144,9 @@ class Accesses:
             case RowReduction(lanes, vector) if node.axes == (0, INNER):
                 if lanes * vector == region.shape[-1]:
                     return self._cyclic(region, vector)
-                return ("lanes", lanes, vector, region)
+                return ("lanes", lanes, vector, self._where(region))
             case ColumnScan() if node.axes == (INNER, 1):
-                return ("columns", region)
+                return ("columns", self._where(region))
             case _:
                 return None
 
@@ -146,17 +157,26 @@ class Accesses:
             case RowReduction(lanes=1):
                 return self._cyclic(region, 1)
             case RowReduction(lanes=lanes):
-                return ("rows", lanes, region)
+                return ("rows", lanes, self._where(region))
+            case Contraction(tm=1, tn=tn, run=run) if tn == run and schedule.columns * tn == region.shape[-1]:
+                return self._cyclic(region, run)
             case Contraction():
-                return ("patches", schedule, region)
+                return ("patches", schedule, self._where(region))
             case ColumnScan():
-                return ("columns", region)
+                return ("columns", self._where(region))
 
     def _cyclic(self, region: Region, vector: int) -> ThreadMap:
         """Runs of `vector` in row-major order; of a contiguous region, runs of bytes from its first."""
         run = vector * element_of(region.buffer.type).bytes
         start = self._contiguous(region)
-        return ("cyclic", run, region if start is None else start)
+        return ("cyclic", run, self._where(region) if start is None else start)
+
+    def _where(self, region: Region) -> object:
+        """The region; by its physical place where that is fixed, so that tiles that share bytes can be compared."""
+        placed = self._placed(region.buffer)
+        if placed is None or region.stage is not None or any(start is None or start[0] for start in region.starts):
+            return region
+        return placed, region.starts, region.shape, region.flat
 
     def _contiguous(self, region: Region) -> int | None:
         """The first byte, where the region is known to be one run of bytes of shared memory."""

@@ -5,39 +5,14 @@ Constants are shared and stand at the top of the kernel, so that a slice with te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
-from phobos_core.analysis.symbolic import FOLD
 from phobos_core.ir.builder import Builder
+from phobos_core.ir.folding import ARITHMETIC, COMMUTATIVE, COMPARISONS, NEUTRAL
 from phobos_core.ir.integers import Integers
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.types import TileType
 from phobos_core.language.types import BOOL, INDEX, ScalarType
-
-_FOLD_INDEX: Mapping[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-    "min": min,
-    "max": max,
-    "div": FOLD["/"],
-    "rem": FOLD["%"],
-}
-
-_FOLD_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
-
-# x op c = x
-_NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "div": 1, "shl": 0, "shr": 0, "or": 0, "xor": 0}
 
 
 class Emitter:
@@ -91,14 +66,18 @@ class Emitter:
     def binary(self, name: str, lhs: Value, rhs: Value) -> Value:
         if lhs.type == INDEX:
             a, b = self.facts.constant(lhs), self.facts.constant(rhs)
-            if b is not None and _NEUTRAL.get(name) == b:
+            if b is not None and NEUTRAL.get(name) == b:
                 return lhs
-            if name in ("add", "or", "xor") and a == 0:
+            if a is not None and name in COMMUTATIVE and NEUTRAL[name] == a:
                 return rhs
-            if name == "mul" and a == 1:
-                return rhs
-            if a is not None and b is not None and name in _FOLD_INDEX and not (name in ("div", "rem") and b == 0):
-                return self.index(_FOLD_INDEX[name](a, b))
+            if a is not None and b is not None and name in ARITHMETIC and not (name in ("div", "rem") and b == 0):
+                return self.index(ARITHMETIC[name](a, b))
+            if name in ("min", "max"):
+                difference = self.facts.linear(rhs).minus(self.facts.linear(lhs))
+                if self.facts.never_negative(difference):
+                    return lhs if name == "min" else rhs
+                if self.facts.never_negative(difference.scaled(-1)):
+                    return rhs if name == "min" else lhs
             return self._observed(self.build.binary(name, lhs, rhs))
         if lhs.type == BOOL:
             a_known, b_known = self._bools.get(lhs), self._bools.get(rhs)
@@ -125,7 +104,7 @@ class Emitter:
         if lhs.type == INDEX:
             a, b = self.facts.constant(lhs), self.facts.constant(rhs)
             if a is not None and b is not None:
-                return self.const(_FOLD_COMPARE[predicate](a, b), BOOL)
+                return self.const(COMPARISONS[predicate](a, b), BOOL)
         return self.build.cmp(predicate, lhs, rhs)
 
     def select(self, condition: Value, then: Value, orelse: Value) -> Value:

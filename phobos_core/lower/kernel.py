@@ -95,7 +95,8 @@ def _param(c: Context, symbol: p.Symbol, env: Mapping[str, int], promised: Mappi
             value = Value(MemType(symbol.type.element, shape, "global"), symbol.name)
             token = Value(TOKEN, f"{symbol.name}.t")
             extents = [c.symbolic(d) for d in symbol.type.dims]
-            multiples = [promised.get(str(d), 1) for d in symbol.type.dims]
+            names = symbol.type.names or tuple(map(str, symbol.type.dims))
+            multiples = [promised.get(name or "", 1) for name in names]
             c.windows[symbol] = windows.root(c.emit, value, value, extents, multiples)
             c.state[value] = token
             return Param(symbol.name, "tensor", symbol.type.element, dims, value, token)

@@ -7,12 +7,16 @@ cost or save the user something as decisions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeAlias
 
 from phobos_core.ir.module import Kernel
+from phobos_core.ir.verifier import verify
 from phobos_core.passes.canonicalize import canonicalize
+from phobos_core.passes.conditions import fold_conditions
 from phobos_core.passes.errors import PassError
 from phobos_core.passes.forward import forward
+from phobos_core.passes.masks import report_masks
 from phobos_core.passes.materialize import materialize
 from phobos_core.passes.pipeline import pipeline
 from phobos_core.passes.place_barriers import place_barriers
@@ -20,6 +24,7 @@ from phobos_core.passes.place_shared import place_shared
 from phobos_core.passes.schedule import schedule
 from phobos_core.passes.split_loops import split_loops
 from phobos_core.passes.stage import stage
+from phobos_core.passes.unroll import unroll
 
 __all__ = ["PASSES", "PassError", "run"]
 
@@ -31,7 +36,10 @@ PASSES: tuple[Pass, ...] = (
     materialize,
     stage,
     split_loops,
+    fold_conditions,
+    report_masks,
     pipeline,
+    unroll,
     canonicalize,
     schedule,
     place_shared,
@@ -39,8 +47,16 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-def run(kernel: Kernel) -> Kernel:
-    """All passes in order. Raises `PassError` where the kernel cannot be built as the source asks."""
+def run(kernel: Kernel, *, check: bool = False) -> Kernel:
+    """All passes in order. Raises `PassError` where the kernel cannot be built as the source asks.
+
+    `check` verifies what goes in and what each pass gives.
+    """
+    if check:
+        verify(kernel)
     for step in PASSES:
         kernel = step(kernel)
-    return kernel
+        if check:
+            verify(kernel)
+    # A loop that was split into whole tiles and a remainder, or unrolled, has each decision more than once.
+    return replace(kernel, decisions=tuple(dict.fromkeys(kernel.decisions)))

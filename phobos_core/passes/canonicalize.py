@@ -9,10 +9,9 @@ Float arithmetic is not folded here: LLVM does it with the rounding of the targe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from phobos_core.analysis.symbolic import truncated_division, truncated_remainder
+from phobos_core.ir.folding import ARITHMETIC, COMMUTATIVE, COMPARISONS, NEUTRAL
 from phobos_core.ir.module import Block, Kernel, Op, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.rewrite import without_unused
@@ -89,9 +88,9 @@ class _Canonicalizer:
             case "and" | "or", [_, bool(b)]:
                 return op.operands[0] if b is (op.name == "and") else op.operands[1]
             case name, [a, b] if _is_integer(op.result.type):
-                if b is not None and b == _NEUTRAL.get(name):
+                if b is not None and b == NEUTRAL.get(name):
                     return op.operands[0]
-                if a is not None and a == _NEUTRAL.get(name) and name in _COMMUTATIVE:
+                if a is not None and a == NEUTRAL.get(name) and name in COMMUTATIVE:
                     return op.operands[1]
             case _:
                 pass
@@ -109,7 +108,7 @@ class _Canonicalizer:
         operand = op.operands[0].type
         match op.name:
             case "cmp":
-                return _COMPARE[op.attrs["predicate"]](*integers)
+                return COMPARISONS[op.attrs["predicate"]](*integers)
             case "not":
                 return not integers[0] if type == BOOL else ~integers[0]
             case "neg":
@@ -121,8 +120,8 @@ class _Canonicalizer:
                 return self.wrapped(integers[0], type)
             case "div" | "rem" if integers[1] == 0:
                 return None
-            case name if name in _FOLD and _is_integer(type):
-                return self.wrapped(_FOLD[name](*integers), type)
+            case name if name in ARITHMETIC and _is_integer(type):
+                return self.wrapped(ARITHMETIC[name](*integers), type)
             case _:
                 return None
 
@@ -164,32 +163,6 @@ def _harmless(block: Block) -> bool:
 def _is_integer(type: object) -> bool:
     return isinstance(type, ScalarType) and type.is_integer
 
-
-_COMPARE: Mapping[str, Callable[[int, int], bool]] = {
-    "eq": lambda a, b: a == b,
-    "ne": lambda a, b: a != b,
-    "lt": lambda a, b: a < b,
-    "le": lambda a, b: a <= b,
-    "gt": lambda a, b: a > b,
-    "ge": lambda a, b: a >= b,
-}
-
-_FOLD: Mapping[str, Callable[[int, int], int]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "and": lambda a, b: a & b,
-    "or": lambda a, b: a | b,
-    "xor": lambda a, b: a ^ b,
-    "min": min,
-    "max": max,
-    "div": truncated_division,
-    "rem": truncated_remainder,
-}
-
-# x op c = x, and c op x = x where the op commutes.
-_NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "div": 1, "shl": 0, "shr": 0, "or": 0, "xor": 0}
-_COMMUTATIVE = {"add", "mul", "or", "xor"}
 
 # The integers up to this are exact in the type.
 _EXACT = {F16.name: 1 << 11, BF16.name: 1 << 8, F32.name: 1 << 24, F64.name: 1 << 53}

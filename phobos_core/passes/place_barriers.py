@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from phobos_core.ir.accesses import Access, Accesses, conflict
 from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
+from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Atom, Earlier, Form, Region
 from phobos_core.ir.rewrite import Index, edit, with_body
 
@@ -54,10 +55,15 @@ class Flow:
     """The walk. `place` decides where barriers go; `holds` checks a given set of them."""
 
     def __init__(self, accesses: Accesses, index: Index) -> None:
+        self._all = accesses
         self._accesses = {op: accesses.of(op) for op in index.ops}
         self._index = index
         self._fixed: frozenset[Op] | None = None
         self._broken = False
+        self._relevant: dict[Block, list[Op]] = {}
+        self._conflicts: dict[tuple[Access, Access], bool] = {}
+        self._aging: dict[tuple[Op, Access], Access] = {}
+        self._leaving: dict[tuple[Op, Access], Access] = {}
 
     def place(self, body: Block) -> list[Op]:
         """The ops that need a barrier before them, each of which is needed in the presence of the others."""
@@ -76,11 +82,25 @@ class Flow:
         self._fixed = None
         return not self._broken
 
+    def _ops(self, block: Block) -> list[Op]:
+        """The ops of a block that matter here."""
+        if block not in self._relevant:
+            self._relevant[block] = [
+                op for op in block.ops if self._accesses[op] or op.regions or OPS[op.name].effect == "sync"
+            ]
+        return self._relevant[block]
+
+    def _conflict(self, a: Access, b: Access) -> bool:
+        known = self._conflicts.get((a, b))
+        if known is None:
+            known = self._conflicts[a, b] = conflict(a, b)
+        return known
+
     # Each step takes the state before and gives the state after, with the ops to put a barrier before.
 
     def _block(self, block: Block, state: State) -> tuple[State, list[Op]]:
         placed: list[Op] = []
-        for op in block.ops:
+        for op in self._ops(block):
             state, more = self._op(op, state)
             placed += more
         return state, placed
@@ -97,12 +117,10 @@ class Flow:
                 pending = op.attrs["pending"]
                 return frozenset((a, n if n is None or n <= pending else None) for a, n in state), []
         mine = self._accesses[op]
-        if not mine:
-            return (_unfinished(state), []) if self._fixed is not None and op in self._fixed else (state, [])
         placed: list[Op] = []
         if self._fixed is not None and op in self._fixed:
             state = _unfinished(state)
-        if any(n is None and conflict(a, before) for a in mine for before, n in state):
+        if any(n is None and self._conflict(a, before) for a in mine for before, n in state):
             self._broken = True
             state = _unfinished(state)
             placed = [op]
@@ -153,7 +171,13 @@ class Flow:
             step_op = self._index.defining(loop.operands[2], "const")
             step = step_op.attrs["value"] if step_op is not None else None
 
-        def aged(form: Form) -> Form | None:
+        def aged(access: Access) -> Access:
+            key = (loop, access)
+            if key not in self._aging:
+                self._aging[key] = self._mapped(access, older)
+            return self._aging[key]
+
+        def older(form: Form) -> Form | None:
             terms: list[tuple[Atom, int]] = []
             for atom, coefficient in form[0]:
                 if isinstance(atom, Earlier):
@@ -166,25 +190,25 @@ class Flow:
                     terms.append((atom, coefficient))
             return frozenset(terms), form[1]
 
-        return _mapped(state, aged)
+        return frozenset((aged(a), n) for a, n in state)
 
     def _left(self, around: Op, state: State) -> State:
         """The accesses made inside `around` as what follows it sees them."""
 
-        def left(form: Form) -> Form | None:
+        def outside(form: Form) -> Form | None:
             values = (a.variable if isinstance(a, Earlier) else a for a, _ in form[0])
             return None if any(self._index.inside(v, around) for v in values) else form
 
-        return _mapped(state, left)
+        def left(access: Access) -> Access:
+            key = (around, access)
+            if key not in self._leaving:
+                self._leaving[key] = self._mapped(access, outside)
+            return self._leaving[key]
 
+        return frozenset((left(a), n) for a, n in state)
 
-def _unfinished(state: State) -> State:
-    """What a barrier leaves: copies that may still be writing."""
-    return frozenset((a, n) for a, n in state if n is not None)
-
-
-def _mapped(state: State, form: Callable[[Form], Form | None]) -> State:
-    def mapped(access: Access) -> Access:
+    def _mapped(self, access: Access, form: Callable[[Form], Form | None]) -> Access:
+        """The access with its region in other terms."""
         region = access.region
         starts = tuple(form(s) if s is not None else None for s in region.starts)
         stage = form(region.stage) if region.stage is not None else None
@@ -193,9 +217,12 @@ def _mapped(state: State, form: Callable[[Form], Form | None]) -> State:
         moved = Region(region.buffer, stage, starts, region.shape, region.flat)
         # A map in terms of the region no longer says which thread has which byte.
         threads = access.threads if access.threads is not None and region not in access.threads else None
-        return replace(access, region=moved, threads=threads)
+        return self._all.one(moved, access.write, threads, access.bytes, access.copies)
 
-    return frozenset((mapped(a), n) for a, n in state)
+
+def _unfinished(state: State) -> State:
+    """What a barrier leaves: copies that may still be writing."""
+    return frozenset((a, n) for a, n in state if n is not None)
 
 
 def _depth(index: Index, op: Op) -> int:

@@ -9,14 +9,14 @@ counts for the whole loop, since the next iteration may find it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from phobos_core.ir.accesses import touches
+from phobos_core.ir.accesses import Touch, touches
 from phobos_core.ir.module import Kernel, Op, Placement, Value
 from phobos_core.ir.rewrite import Index, rewrite, with_attrs
-from phobos_core.ir.tree import buffer_of
+from phobos_core.ir.tree import INNER, buffer_of
 from phobos_core.ir.types import MemType
 from phobos_core.language.targets import STATIC_SHARED_LIMIT, TARGETS
 from phobos_core.passes.errors import PassError
@@ -27,43 +27,32 @@ _ALIGNMENT = 16
 _BANK_ROW = 128
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tile:
     """An allocation and when it is in use: positions of ops and source lines, both inclusive."""
 
     alloc: Op
+    mem: MemType
+    shape: tuple[int, ...]
+    pitch: int | None
+    bytes: int
     first: int
     last: int
     lines: tuple[int, int]
-    pitch: int | None
-
-    @property
-    def mem(self) -> MemType:
-        type = self.alloc.results[0].type
-        assert isinstance(type, MemType)
-        return type
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return tuple(n for n in self.mem.shape if n is not None)
 
     @property
     def name(self) -> str:
         return str(self.alloc.attrs["name"])
 
-    @property
-    def bytes(self) -> int:
-        row = self.pitch or self.shape[-1]
-        elements = prod(self.shape[:-1]) * row * int(self.alloc.attrs["stages"])
-        return _aligned(elements * self.mem.element.bytes)
-
 
 def place_shared(kernel: Kernel) -> Kernel:
-    tiles = lifetimes(kernel)
+    tiles = lifetimes(kernel, pad_temporaries=True)
+    if not _within(tiles, limit(kernel)):
+        tiles = lifetimes(kernel)
     offsets = pack(tiles)
     used = _peak(tiles, offsets)
     if used > limit(kernel):
-        raise _over_limit(kernel, tiles, offsets, used)
+        raise over_limit(kernel)
     placed = {tile.alloc: (offset, tile.pitch) for tile, offset in zip(tiles, offsets, strict=True)}
 
     def visit(op: Op) -> Sequence[Op] | None:
@@ -72,17 +61,41 @@ def place_shared(kernel: Kernel) -> Kernel:
         offset, pitch = placed[op]
         return [with_attrs(op, offset=offset, **({"pitch": pitch} if pitch else {}))]
 
-    report = [
-        Placement(t.name, t.alloc.line, t.shape, t.mem.element, "shared", t.bytes, offset, t.lines)
-        for t, offset in zip(tiles, offsets, strict=True)
-    ]
+    copies = _copies(tiles)
     return replace(
         kernel,
         body=rewrite(kernel.body, visit),
         shared_bytes=used,
-        shared_bytes_without_reuse=sum(t.bytes for t in tiles),
-        tiles=tuple(sorted((*kernel.tiles, *report), key=lambda p: p.line)),
+        shared_bytes_without_reuse=sum(max(t.bytes for t in group) for group in copies),
+        tiles=tuple(sorted((*kernel.tiles, *_placements(copies, placed)), key=lambda p: p.line)),
     )
+
+
+def _copies(tiles: Sequence[Tile]) -> list[list[Tile]]:
+    """The tiles of the source, each with the copies of it that splitting and unrolling loops made."""
+    found: dict[tuple[object, ...], list[list[Tile]]] = {}
+    for tile in tiles:
+        alike = found.setdefault((tile.name, tile.alloc.line, tile.shape, tile.mem), [])
+        # Copies stand one after the other; what is in use at the same time is another tile of that name.
+        group = next((g for g in alike if not any(_meet(tile, other) for other in g)), None)
+        if group is None:
+            alike.append([tile])
+        else:
+            group.append(tile)
+    return [group for alike in found.values() for group in alike]
+
+
+def _placements(copies: Sequence[Sequence[Tile]], placed: Mapping[Op, tuple[int, int | None]]) -> Iterator[Placement]:
+    """A row for each place that a tile of the source has."""
+    for group in copies:
+        rows: dict[int, Placement] = {}
+        for t in group:
+            offset = placed[t.alloc][0]
+            live = t.lines
+            if offset in rows:
+                live = min(live[0], rows[offset].live[0]), max(live[1], rows[offset].live[1])
+            rows[offset] = Placement(t.name, t.alloc.line, t.shape, t.mem.element, "shared", t.bytes, offset, live)
+        yield from rows.values()
 
 
 def limit(kernel: Kernel) -> int:
@@ -90,36 +103,50 @@ def limit(kernel: Kernel) -> int:
     return TARGETS[kernel.target].shared_per_block if kernel.dynamic_shared else STATIC_SHARED_LIMIT
 
 
-def footprint(kernel: Kernel) -> int:
-    """The bytes that placing would take, over the limit or not."""
-    tiles = lifetimes(kernel)
-    return _peak(tiles, pack(tiles))
+def fits(kernel: Kernel) -> bool:
+    """Whether placing will keep to the limit."""
+    return _within(lifetimes(kernel), limit(kernel))
+
+
+def _within(tiles: Sequence[Tile], most: int) -> bool:
+    return sum(t.bytes for t in tiles) <= most or _peak(tiles, pack(tiles)) <= most
 
 
 # Lifetimes
 
 
-def lifetimes(kernel: Kernel) -> list[Tile]:
+def lifetimes(kernel: Kernel, *, pad_temporaries: bool = False) -> list[Tile]:
     """The allocations in program order; one that nothing touches lives where it stands."""
     index = Index(kernel.body)
-    uses: dict[Value, list[Op]] = {op.results[0]: [] for op in index.ops if op.name == "alloc"}
+    uses: dict[Value, list[tuple[Op, Touch]]] = {op.results[0]: [] for op in index.ops if op.name == "alloc"}
     for op in index.ops:
         for touch in touches(index, op):
             buffer = buffer_of(index, touch.place)
             if buffer in uses:
-                uses[buffer].append(op)
-    return [_tile(kernel, index, index.definition[buffer], found) for buffer, found in uses.items()]
+                uses[buffer].append((op, touch))
+    found = []
+    for buffer, touched in uses.items():
+        alloc = index.definition[buffer]
+        padded = alloc.attrs.get("temporary") is not None and pad_temporaries and _crossed(touched)
+        padded = padded or (kernel.padstage and _holds_slices(index, touched))
+        found.append(_tile(index, alloc, [op for op, _ in touched], padded=padded))
+    return found
 
 
-def _tile(kernel: Kernel, index: Index, alloc: Op, uses: Sequence[Op]) -> Tile:
+def _tile(index: Index, alloc: Op, uses: Sequence[Op], *, padded: bool) -> Tile:
     home = index.block_of[alloc]
     spans = [_outermost(index, use, home) for use in uses]
     first = min((index.position[op] for op in spans), default=index.position[alloc])
     last = max((index.end[op] for op in spans), default=index.position[alloc])
     lines = [op.line for op in (alloc, *uses) if op.line]
     lines += [line for span in spans for line in _loop_lines(index, span)]
-    pitch = _pitch(index, alloc, uses) if kernel.padstage else None
-    return Tile(alloc, first, last, (min(lines, default=0), max(lines, default=0)), pitch)
+    mem = alloc.results[0].type
+    assert isinstance(mem, MemType)
+    shape = tuple(n for n in mem.shape if n is not None)
+    pitch = _pitch(index, alloc, shape, mem.element.bytes) if padded else None
+    elements = prod(shape[:-1]) * (pitch or shape[-1]) * int(alloc.attrs["stages"])
+    size = _aligned(elements * mem.element.bytes)
+    return Tile(alloc, mem, shape, pitch, size, first, last, (min(lines, default=0), max(lines, default=0)))
 
 
 def _outermost(index: Index, use: Op, home: object) -> Op:
@@ -138,23 +165,23 @@ def _loop_lines(index: Index, op: Op) -> Iterable[int]:
     return (inner.line for inner in index.ops[index.position[op] : index.end[op] + 1] if inner.line)
 
 
-def _pitch(index: Index, alloc: Op, uses: Sequence[Op]) -> int | None:
-    """A padded row length for a tile that holds copies of a tensor's slices and whose rows share their banks."""
-    mem = alloc.results[0].type
-    assert isinstance(mem, MemType)
-    row = mem.shape[-1]
-    assert row is not None
+def _pitch(index: Index, alloc: Op, shape: Sequence[int], element: int) -> int | None:
+    """The row length that puts the rows of a tile into different banks, where they share them."""
     flat = any(user.name == "flat" for user in index.used_by(alloc.results[0]))
-    if flat or prod(n for n in mem.shape[:-1] if n) == 1 or row * mem.element.bytes % _BANK_ROW:
+    if flat or prod(shape[:-1]) == 1 or shape[-1] * element % _BANK_ROW:
         return None
-    writes = [op for op in uses if _writes(index, op, alloc.results[0])]
-    if not writes or not all(_copies_slice(index, op) for op in writes):
-        return None
-    return row + _ALIGNMENT // mem.element.bytes
+    return shape[-1] + _ALIGNMENT // element
 
 
-def _writes(index: Index, op: Op, buffer: Value) -> bool:
-    return any(t.write and buffer_of(index, t.place) is buffer for t in touches(index, op))
+def _crossed(touched: Sequence[tuple[Op, Touch]]) -> bool:
+    """Whether neighbouring threads read down the rows: as an operand that is walked along its own, or transposed."""
+    return any(t.node is not None and t.node.axes and t.node.axes[-1] in (0, INNER) for _, t in touched)
+
+
+def _holds_slices(index: Index, touched: Sequence[tuple[Op, Touch]]) -> bool:
+    """Whether all that is written is copies of slices of tensors."""
+    writes = [op for op, touch in touched if touch.write]
+    return bool(writes) and all(_copies_slice(index, op) for op in writes)
 
 
 def _copies_slice(index: Index, op: Op) -> bool:
@@ -185,7 +212,7 @@ def _best_fit(tiles: Sequence[Tile]) -> dict[Tile, int]:
     """Each tile in turn into the smallest gap that holds it, among the tiles that it meets."""
     offsets: dict[Tile, int] = {}
     for tile in tiles:
-        taken = sorted((offsets[t], t.bytes) for t in offsets if t.first <= tile.last and tile.first <= t.last)
+        taken = sorted((offsets[t], t.bytes) for t in offsets if _meet(t, tile))
         gaps, end = [], 0
         for offset, size in taken:
             if offset - end >= tile.bytes:
@@ -193,6 +220,11 @@ def _best_fit(tiles: Sequence[Tile]) -> dict[Tile, int]:
             end = max(end, offset + size)
         offsets[tile] = min(gaps)[1] if gaps else end
     return offsets
+
+
+def _meet(a: Tile, b: Tile) -> bool:
+    """Whether both are in use at some time."""
+    return a.first <= b.last and b.first <= a.last
 
 
 def _peak(tiles: Sequence[Tile], offsets: Sequence[int]) -> int:
@@ -206,7 +238,10 @@ def _aligned(size: int) -> int:
 # The error
 
 
-def _over_limit(kernel: Kernel, tiles: Sequence[Tile], offsets: Sequence[int], used: int) -> PassError:
+def over_limit(kernel: Kernel) -> PassError:
+    """The error of a kernel whose tiles do not fit, with the tiles and what each takes."""
+    tiles = lifetimes(kernel)
+    used = _peak(tiles, pack(tiles))
     config = ", ".join(f"{name} = {value}" for name, value in kernel.config.items())
     most = limit(kernel)
     limit_text = (
@@ -214,23 +249,34 @@ def _over_limit(kernel: Kernel, tiles: Sequence[Tile], offsets: Sequence[int], u
         if kernel.dynamic_shared
         else f"the {most // 1024} KB of static shared memory"
     )
+    groups = sorted(_copies(tiles), key=lambda group: -group[0].bytes)
     rows = [
-        (t.name, "x".join(map(str, t.shape)), str(t.mem.element), f"{t.bytes:,}", f"lines {t.lines[0]}-{t.lines[1]}")
-        for t in sorted(tiles, key=lambda t: -t.bytes)
+        (
+            group[0].name,
+            "x".join(map(str, group[0].shape)),
+            str(group[0].mem.element),
+            f"{group[0].bytes:,} bytes",
+            f"lines {min(t.lines[0] for t in group)}-{max(t.lines[1] for t in group)}",
+        )
+        for group in groups
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = "\n".join(
-        f"  {n:<{widths[0]}}  {s:<{widths[1]}}  {e:<{widths[2]}}  {b:>{widths[3]}} bytes  {live}"
-        for n, s, e, b, live in rows
+        f"  {name:<{widths[0]}}  {shape:<{widths[1]}}  {element:<{widths[2]}}  {size:>{widths[3]}}  {live}"
+        for name, shape, element, size, live in rows
     )
+    total = sum(group[0].bytes for group in groups)
+    reuse = f"; its tiles, which take {total:,} bytes without reuse:" if total > used else "; its tiles:"
     per_block = TARGETS[kernel.target].shared_per_block
     help = "make the tiles smaller"
+    if any(t.alloc.attrs["stages"] > 1 for t in tiles):
+        help += ", or remove @pipeline, which keeps two copies of the tiles that a loop fetches ahead"
     if not kernel.dynamic_shared and used <= per_block:
         help += f", or add @dynshared: a block of {kernel.target} may have {per_block // 1024} KB"
     return PassError(
         "over-shared-limit",
         kernel.line,
         f"`{kernel.name}`{f' with {config}' if config else ''} needs {used:,} bytes of shared memory, more than "
-        f"{limit_text}; its tiles, some of which share bytes:\n{table}",
+        f"{limit_text}{reuse}\n{table}",
         help,
     )

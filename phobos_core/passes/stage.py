@@ -21,7 +21,7 @@ from phobos_core.ir.rewrite import Index, edit, with_body, without_unused
 from phobos_core.ir.tree import buffer_of, view_of
 from phobos_core.ir.types import TileType, ViewType
 from phobos_core.passes.materialize import name_of
-from phobos_core.passes.place_shared import footprint, limit
+from phobos_core.passes.place_shared import fits
 from phobos_core.passes.temporaries import temporary
 
 Mode: TypeAlias = Literal["outside", "inside", "left"]
@@ -50,29 +50,34 @@ def stage(kernel: Kernel) -> Kernel:
     if not found:
         return kernel
     modes: dict[Staged, Mode] = {s: "outside" if s.loop else "inside" for s in found}
-    staged = _apply(kernel, index, modes)
-    for weaker in _concessions(found):
-        if footprint(staged) <= limit(kernel):
+    meant = staged = _apply(kernel, index, modes)
+    concessions = _concessions(index, found)
+    while not fits(staged):
+        weaker = next(concessions, None)
+        if weaker is None:
+            # Nothing helps: show what the kernel would need as it is meant.
+            staged, modes = meant, {s: "outside" if s.loop else "inside" for s in found}
             break
         modes |= weaker
-        staged = _apply(kernel, index, modes)
-    over = footprint(staged) > limit(kernel)
-    if over:
-        # Nothing helps: show what the kernel would need as it is meant.
-        modes = {s: "outside" if s.loop else "inside" for s in found}
         staged = _apply(kernel, index, modes)
     decisions = [_decision(s, mode) for s, mode in modes.items()]
     return replace(staged, decisions=(*kernel.decisions, *decisions))
 
 
-def _concessions(found: Sequence[Staged]) -> Iterator[dict[Staged, Mode]]:
+def _concessions(index: Index, found: Sequence[Staged]) -> Iterator[dict[Staged, Mode]]:
     """What to give up, step by step."""
     largest_first = sorted(found, key=lambda s: -s.bytes)
     for s in largest_first:
-        if s.loop is not None:
+        if s.loop is not None and _first_reaches_all(index, s):
             yield {s: "inside"}
     for s in largest_first:
         yield {s: "left"}
+
+
+def _first_reaches_all(index: Index, staged: Staged) -> bool:
+    """Whether what stands where the first use does is computed before every other."""
+    home = index.block_of[index.definition[staged.value]]
+    return all(home in _blocks_around(index, index.definition[use]) for use in staged.uses)
 
 
 def _decision(staged: Staged, mode: Mode) -> Decision:

@@ -90,7 +90,7 @@ def _resources(
             constant_bytes=assembled.constant_bytes,
             barriers=assembled.barriers,
         ),
-        OccupancyReport(fits.blocks, fits.warps, fits.fraction, fits.limiters[0]),
+        OccupancyReport(fits.blocks, fits.warps, fits.fraction, fits.limiters[0], fits.limiters),
         f"{fits.blocks} * SMs",
         str(cliff) if cliff else None,
     )

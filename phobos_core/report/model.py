@@ -51,10 +51,13 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class OccupancyReport:
+    """`limiters` are all resources that allow no more blocks, `limiter` the first of them to look at."""
+
     blocks_per_sm: int | None = None
     warps_per_sm: int | None = None
     fraction: float | None = None
     limiter: str | None = None
+    limiters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -109,8 +109,11 @@ def occupancy(target: Target, use: BlockUse) -> Occupancy:
     found = limits(target, use)
     blocks = min(found.values())
     warps = blocks * _warps(use)
-    limiters = tuple(name for name, most in found.items() if most == blocks)
-    return Occupancy(blocks, warps, warps / target.warps_per_sm, limiters)
+    limiters = [name for name, most in found.items() if most == blocks]
+    if warps == target.warps_per_sm:
+        # The SM is full: nothing else stands in the way, whatever else is used up by chance.
+        limiters.sort(key=lambda name: name != "warps")
+    return Occupancy(blocks, warps, warps / target.warps_per_sm, tuple(limiters))
 
 
 def nearest_cliff(target: Target, use: BlockUse) -> Cliff | None:

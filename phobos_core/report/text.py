@@ -96,9 +96,13 @@ def _occupancy(report: KernelReport) -> str:
     target = TARGETS[report.target]
     text = (
         f"{_count(fits.blocks_per_sm or 0, 'block')} on an SM, {fits.warps_per_sm} of {target.warps_per_sm} warps "
-        f"({(fits.fraction or 0) * 100:.0f} %), limited by {fits.limiter}"
+        f"({(fits.fraction or 0) * 100:.0f} %), limited by {_and(fits.limiters)}"
     )
     return f"{text}; {report.cliff}" if report.cliff else text
+
+
+def _and(words: Sequence[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
 def _shared(report: KernelReport) -> str:

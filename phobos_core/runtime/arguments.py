@@ -208,8 +208,9 @@ def _no_overlap(kernel: CheckedKernel, values: Sequence[Any], stored: frozenset[
 
 def _promises(kernel: CheckedKernel, names: Mapping[str, int]) -> None:
     for dim, tile in kernel.aligned.items():
+        # A dimension that `-D` bound was checked with the source.
         unit = tile.evaluate(names)
-        if unit and names[dim] % unit:
+        if unit and dim in names and names[dim] % unit:
             raise LaunchError(
                 f"@aligned promises that {dim} is a whole number of {tile}: {dim} is {names[dim]}, {tile} is {unit}"
                 if tile.names

@@ -19,7 +19,7 @@ OVER_LIMIT = "over-shared-limit"
 # A warning names this many of the configurations that were skipped.
 NAMED = 3
 
-Mapper = Callable[[Callable[[Request], Compiled], Iterable[Request]], Iterable[Compiled]]
+Mapper = Callable[[Callable[[Request], Compiled], Sequence[Request]], Iterable[Compiled]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +50,11 @@ def judge(group: list[Compiled]) -> tuple[list[Compiled], list[Finding]]:
     over = [result for result in group if is_over_limit(result)]
     if len(group) == 1 or not over:
         return group, [Finding(source, found) for result in group for found in result.diagnostics]
-    others = [Finding(source, d) for result in group if result not in over for d in result.diagnostics]
+    others = [Finding(source, d) for result in group if not is_over_limit(result) for d in result.diagnostics]
     if len(over) == len(group):
-        return group, [Finding(source, _none_fits(over)), *others]
-    skipped = [_skipped(result) if result in over else result for result in group]
-    return skipped, [Finding(source, _some_skipped(over, len(group))), *others]
+        return group, [Finding(source, _none_fits(over))]
+    kept = [_skipped(result) if is_over_limit(result) else result for result in group]
+    return kept, [Finding(source, _some_skipped(over, len(group))), *others]
 
 
 def is_over_limit(result: Compiled) -> bool:

@@ -1,6 +1,6 @@
 """The devices that run a kernel without a GPU, each with its findings placed in the source.
 
-In: a translated kernel and its bound arguments. Out: the arrays changed in place, or a `KernelFault`.
+In: a translated kernel, a grid and arguments. Out: the arrays changed in place, or a `KernelFault`.
 """
 
 from __future__ import annotations
@@ -10,13 +10,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from phobos_core import emulator, reference
-from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.language.codes import CODES
+from phobos_core.language.diagnostic import Diagnostic, Related
 from phobos_core.report import diagnostics as rendering
 from phobos_core.report.source import Finding, Source
 from phobos_core.report.style import PLAIN
-from phobos_core.runtime.arguments import Bound, LaunchError
+from phobos_core.runtime.arguments import Bound, LaunchError, bind
 from phobos_core.runtime.compiler import Translated
 from phobos_core.runtime.places import line_span
+from phobos_core.syntax.ast import Span
 
 
 class KernelFault(RuntimeError):
@@ -27,61 +29,79 @@ class KernelFault(RuntimeError):
         super().__init__("\n\n".join(rendering.full(finding, PLAIN) for finding in findings))
 
 
-def run(device: str, translated: Translated, bound: Bound) -> None:
+def launch(device: str, translated: Translated, grid: Sequence[int] | int, values: Sequence[object]) -> list[Finding]:
+    """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified."""
+    kernel = translated.kernel
+    assert kernel is not None
+    bound = bind(
+        translated.request.placed.kernel,
+        grid,
+        values,
+        config=kernel.config,
+        requires=kernel.requires,
+        index_bits=kernel.index_bits,
+    )
     match device:
         case "reference":
-            _reference(translated, bound)
+            return _reference(translated, bound)
         case "emulator":
-            _emulator(translated, bound)
+            return _emulator(translated, bound)
         case "cuda":
             raise LaunchError("device `cuda` is not supported yet; `reference` and `emulator` are")
         case _:
             raise LaunchError(f"no device `{device}`; there are `reference` and `emulator`")
 
 
-def _reference(translated: Translated, bound: Bound) -> None:
-    request = translated.request
+def _reference(translated: Translated, bound: Bound) -> list[Finding]:
+    request, kernel = translated.request, translated.kernel
+    assert kernel is not None
+
+    def found(code: str, message: str, span: Span) -> Finding:
+        start, end = span.shifted(request.placed.offset)
+        return Finding(request.source, Diagnostic(code, CODES[code].severity, start, end, message))
+
     try:
-        reference.run(
+        remarks = reference.run(
             request.placed.kernel,
             bound.grid,
             bound.values,
             config=request.config,
             dims=bound.dims,
-            index_bits=request.index_bits,
+            index_bits=kernel.index_bits,
         )
     except reference.ReferenceFault as fault:
-        span = fault.span.shifted(request.placed.offset)
-        found = Diagnostic("reference", "error", span.start, span.end, fault.message)
-        raise KernelFault([Finding(request.source, found)]) from fault
+        raise KernelFault([found("out-of-bounds", fault.message, fault.span)]) from fault
+    return [found("unspecified-value", remark.message, remark.span) for remark in remarks]
 
 
-def _emulator(translated: Translated, bound: Bound) -> None:
+def _emulator(translated: Translated, bound: Bound) -> list[Finding]:
     kernel, source = translated.kernel, translated.request.source
     assert kernel is not None
     assert translated.ptx is not None
     width = np.int64 if kernel.index_bits == 64 else np.int32
     dims = [width(bound.dims[param.name]) for param in kernel.params if param.kind == "dim"]
+    dynamic_shared = kernel.shared_bytes if kernel.dynamic_shared else 0
     try:
-        emulator.launch(
-            translated.ptx,
-            kernel.name,
-            bound.grid,
-            [*bound.values, *dims],
-            dynamic_shared=kernel.shared_bytes if kernel.dynamic_shared else 0,
+        result = emulator.run(
+            translated.ptx, kernel.name, bound.grid, [*bound.values, *dims], dynamic_shared=dynamic_shared
         )
     except emulator.LaunchError as error:
         raise LaunchError(str(error)) from error
-    except emulator.EmulatorFault as fault:
-        raise KernelFault([_placed(source, finding) for finding in fault.findings]) from fault
+    if result.findings:
+        raise KernelFault([placed(source, finding) for finding in result.findings])
+    return []
 
 
-def _placed(source: Source, finding: emulator.Finding) -> Finding:
+def placed(source: Source, finding: emulator.Finding) -> Finding:
+    """A finding of the emulator on the source line that its code serves."""
     start, end = line_span(source, finding.line or 0)
     where = "" if finding.block is None else f" in block {_coordinates(finding.block)}"
     if finding.thread is not None:
         where += f", thread {_coordinates(finding.thread)}"
-    return Finding(source, Diagnostic(finding.kind, "error", start, end, finding.message + where))
+    related: tuple[Related, ...] = ()
+    if finding.other_line is not None and finding.other_line != finding.line:
+        related = (Related(*line_span(source, finding.other_line), "the other access"),)
+    return Finding(source, Diagnostic(finding.kind, "error", start, end, finding.message + where, related))
 
 
 def _coordinates(at: tuple[int, int, int]) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
 
 from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.report import diagnostics as rendering
 from phobos_core.report.as_json import to_json
 from phobos_core.report.source import Finding
+from phobos_core.report.style import PLAIN
 from phobos_core.runtime import devices
-from phobos_core.runtime.arguments import bind
 from phobos_core.runtime.assembly import assemble
 from phobos_core.runtime.compiler import Translated, report
 from phobos_core.toolchain import ptxas
@@ -65,18 +67,10 @@ class Kernel:
         """Runs the kernel on `grid` blocks; `arguments` in the order of its parameters, arrays changed in place.
 
         Raises LaunchError where the arguments do not fit, before anything runs, and KernelFault where the device
-        finds the kernel doing something wrong.
+        finds the kernel doing something wrong. What the spec leaves unspecified is a RuntimeWarning.
         """
-        request = self._translated.request
-        bound = bind(
-            request.placed.kernel,
-            grid,
-            arguments,
-            config=self._kernel.config,
-            requires=self._kernel.requires,
-            index_bits=self._kernel.index_bits,
-        )
-        devices.run(device, self._translated, bound)
+        for finding in devices.launch(device, self._translated, grid, arguments):
+            warnings.warn(rendering.full(finding, PLAIN), RuntimeWarning, stacklevel=2)
 
     def __repr__(self) -> str:
         return f"<phobos kernel {self.name} for {self.target}>"

@@ -43,7 +43,7 @@ from tests.analysis.support import codes, found, lines_of, type_of
         ("where(f, n, 3)", "i32"),
         # Math on a scalar computes in f32; abs keeps an integer.
         ("exp(h)", "f32"),
-        ("pow(s, 2)", "f32"),
+        ("pow(h, 2.0)", "f32"),
         ("abs(n)", "i32"),
         ("abs(h)", "f32"),
     ],
@@ -196,6 +196,15 @@ def test_one_mistake_gives_one_diagnostic(body: str, code: str) -> None:
 
 def test_float_division_by_zero_has_a_value() -> None:
     assert codes("let x = s / 0.0\nvar t = A[:, :] / 0") == []
+
+
+def test_minus_a_tile_is_zero_minus_it() -> None:
+    assert lines_of("var t = A[:, :]\nt = -t\nlet x = -s")[1:] == ["t = (0.0:f32 - t)", "x: f32 = -s"]
+
+
+def test_a_quotient_of_a_choice_may_be_a_zero_divisor() -> None:
+    [diagnostic] = found("let x = n % (T / 32)")
+    assert "T = 16" in diagnostic.message
 
 
 def test_a_divisor_that_some_configurations_make_zero() -> None:

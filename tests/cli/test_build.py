@@ -1,5 +1,6 @@
 """`phobos build`: what it writes and prints, and what it does when something is missing or does not fit."""
 
+import io
 import json
 import os
 import stat
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from phobos_core.cli import files
+from phobos_core.cli.terminal import Output, Progress
 from phobos_core.toolchain import find, ptxas, sass
 from tests.cli.conftest import Phobos
 
@@ -191,7 +193,8 @@ def test_without_ptxas_ptx_is_written_and_numbers_are_unknown(phobos: Phobos, sa
     value = built(phobos("build", "--format", "json", saxpy))
     assert value["toolchain"]["ptxas"] == []
     [kernel] = value["kernels"]
-    assert set(kernel["resources"].values()) == set(kernel["occupancy"].values()) == {None}
+    assert set(kernel["resources"].values()) == {None}
+    assert kernel["occupancy"]["blocks_per_sm"] is kernel["occupancy"]["limiter"] is None
     assert any("no ptxas found" in note for note in kernel["notes"])
 
 
@@ -229,6 +232,23 @@ def test_two_sources_for_one_output_are_refused(phobos: Phobos, saxpy: Path, tmp
     ran = phobos("build", "a/k.ph", "b/k.ph")
     assert ran.status == 2
     assert f"{Path('a/k.ph')} and {Path('b/k.ph')} would both be written to" in ran.err
+
+
+def test_the_log_names_each_decision_and_why(phobos: Phobos, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(
+        tmp_path,
+        "dot.ph",
+        "@tensorcore\n"
+        "kernel k(A: tensor<f32>[12, 12], C: tensor<f32>[12, 12]) {\n"
+        "  C[:, :] = dot(A[:, :], A[:, :])\n}\n",
+    )
+    assert "debug" not in phobos("build", "--format", "json", path).err
+    monkeypatch.setenv("PHOBOS_LOG", "debug")
+    ran = phobos("build", "--format", "json", path)
+    decisions = built(ran)["kernels"][0]["decisions"]
+    [dot] = [d for d in decisions if d["op"] == "dot"]
+    assert f"debug: dot.ph:3: k sm_80: dot: {dot['choice']}: {dot['reason']}\n" in ran.err
+    assert dot["reason"]
 
 
 def test_html_is_to_come(phobos: Phobos, saxpy: Path) -> None:
@@ -284,6 +304,17 @@ def test_an_interrupted_write_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         interrupted()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("terminal", "shown"), [(True, True), (False, False)])
+def test_progress_is_shown_on_a_terminal_only(terminal: bool, shown: bool) -> None:
+    stream = io.StringIO()
+    stream.isatty = lambda: terminal  # type: ignore[method-assign]
+    progress = Progress(Output(stream), 100)
+    progress.step()
+    assert ("1 of 100 built" in stream.getvalue()) is shown
+    progress.clear()
+    assert stream.getvalue().endswith("\r\x1b[K") is shown
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="permissions of another kind")

@@ -73,6 +73,13 @@ def test_output_to_a_full_disk_is_2(broken: Path, tmp_path: Path) -> None:
     assert (ran.returncode, ran.stderr) == (2, "error: cannot write: No space left on device\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_messages_to_a_full_disk_change_no_status() -> None:
+    with open("/dev/full", "w") as full:
+        ran = subprocess.run([*COMMAND, "check", "absent.ph"], stdout=subprocess.PIPE, stderr=full)
+    assert (ran.returncode, ran.stdout) == (2, b"")
+
+
 def test_output_in_another_encoding_is_escaped(tmp_path: Path) -> None:
     (tmp_path / "k.ph").write_text("kernel k() {\n  let a = 変\n}\n", encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

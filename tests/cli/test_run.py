@@ -56,6 +56,15 @@ def test_bfloat16_goes_through_npy(phobos: Phobos, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load("o.npy").view(ml_dtypes.bfloat16), 2 * x)
 
 
+def test_what_the_spec_leaves_unspecified_is_printed_and_saved(phobos: Phobos, tmp_path: Path) -> None:
+    (tmp_path / "k.ph").write_text("kernel k(A: tensor<i32>[4]) {\n  A[0] = 8 / (ctx.blocks.x - 1)\n}\n")
+    np.save("a.npy", np.zeros(4, np.int32))
+    ran = phobos("run", "k.ph", "--device", "reference", "--grid", "1", "A=a.npy", "--save", "A=out.npy")
+    assert (ran.status, ran.err) == (0, "")
+    assert "warning[unspecified-value]" in ran.out
+    assert Path("out.npy").exists()
+
+
 @pytest.mark.parametrize("device", ["reference", "emulator"])
 def test_what_a_device_finds_is_1_with_its_line(phobos: Phobos, tmp_path: Path, arrays: Any, device: str) -> None:
     (tmp_path / "outside.ph").write_text(OUTSIDE)

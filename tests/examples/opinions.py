@@ -28,11 +28,12 @@ class Launch:
 
 @dataclass(frozen=True)
 class Opinion:
-    """`make(sizes, config, rng)`; `whole` gives sizes that the tiles of a configuration divide, `ragged` others."""
+    """`make(sizes, config, rng)`; `whole` gives sizes that the tiles of a configuration divide, `ragged` others
+    (None where the kernel takes whole tiles only)."""
 
     make: Callable[[Config, Config, np.random.Generator], Launch]
     whole: Callable[[Config], Config]
-    ragged: Callable[[Config], Config]
+    ragged: Callable[[Config], Config] | None
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -162,6 +163,7 @@ def flash_ragged(config: Config) -> Config:
 OPINIONS: dict[str, Opinion] = {
     "saxpy": Opinion(saxpy, lambda c: {"N": 2 * c["BLOCK"]}, lambda c: {"N": c["BLOCK"] + 36}),
     "sgemm": Opinion(sgemm, gemm_whole, gemm_ragged),
+    "sgemm_aligned": Opinion(sgemm, gemm_whole, None),
     "softmax": Opinion(softmax, *rows("ROWS")),
     "layer_norm": Opinion(layer_norm, *rows("ROWS")),
     "rope": Opinion(rope, *rows("ROWS")),

@@ -92,7 +92,13 @@ def test_json_has_the_contract_keys_and_values() -> None:
                 "constant_bytes": 400,
                 "barriers": 1,
             },
-            "occupancy": {"blocks_per_sm": 1, "warps_per_sm": 8, "fraction": 0.125, "limiter": "registers"},
+            "occupancy": {
+                "blocks_per_sm": 1,
+                "warps_per_sm": 8,
+                "fraction": 0.125,
+                "limiter": "registers",
+                "limiters": ["registers"],
+            },
             "tiles": [
                 {
                     "name": "acc",
@@ -143,6 +149,7 @@ def test_json_has_the_contract_keys_and_values() -> None:
 def test_without_ptxas_every_number_of_its_is_null() -> None:
     [value] = build_json(TOOLCHAIN, [collect(KERNEL, "k.ph", None, dims={}, notes=("no ptxas",))], [])["kernels"]
     assert set(value["resources"].values()) == {None}
+    assert value["occupancy"].pop("limiters") == []
     assert set(value["occupancy"].values()) == {None}
     assert value["cliff"] is value["coresident_grid"] is None
     assert value["notes"] == ["a note", "no ptxas"]

@@ -117,6 +117,17 @@ def test_the_nearest_cliff_names_resource_amount_and_blocks(
     assert str(nearest_cliff(target, use)) == cliff
 
 
+def test_several_limiters_leave_no_single_cut() -> None:
+    # Four blocks by registers (64 take 8 units: 32 warps) and four by shared memory (41 KB each of 164).
+    use = BlockUse(256, 64, 40 * 1024)
+    assert occupancy(SM80, use).limiters == ("registers", "shared memory")
+    assert nearest_cliff(SM80, use) is None
+
+
+def test_a_full_sm_is_limited_by_its_warps() -> None:
+    assert occupancy(SM80, BlockUse(256, 32, 19 * 1024)).limiters == ("warps", "registers", "shared memory")
+
+
 def test_a_full_sm_has_no_cliff() -> None:
     assert occupancy(SM80, BlockUse(256, 32, 4096)).fraction == 1.0
     assert nearest_cliff(SM80, BlockUse(256, 32, 4096)) is None

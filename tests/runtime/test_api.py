@@ -9,6 +9,9 @@ import numpy as np
 import pytest
 
 import phobos_core as phobos
+from phobos_core.emulator import Finding
+from phobos_core.report.source import Source
+from phobos_core.runtime.devices import placed
 from phobos_core.toolchain import find, ptxas
 
 SAXPY = """\
@@ -100,6 +103,26 @@ def test_what_the_device_finds_is_raised_with_its_place(device: Any) -> None:
     with pytest.raises(phobos.KernelFault, match=r"outside\.ph:2:") as caught:
         kernel.launch(1, f32(1, 2, 3, 4), device=device)
     assert caught.value.findings
+
+
+def test_what_the_spec_leaves_unspecified_is_a_warning_of_the_reference() -> None:
+    source = "kernel k(A: tensor<i32>[4]) {\n  A[0] = 8 / (ctx.blocks.x - 1)\n}\n"
+    kernel = phobos.compile_text(source, name="k.ph")["k"]
+    with pytest.warns(RuntimeWarning, match=r"(?s)unspecified-value.*k\.ph:2:10"):
+        kernel.launch(1, np.zeros(4, np.int32), device="reference")
+    array = np.zeros(4, np.int32)
+    kernel.launch(2, array, device="reference")
+    assert array[0] == 8
+
+
+def test_an_emulator_finding_shows_both_places_of_a_race() -> None:
+    found = Finding("race-global", "two threads", 2, 20, (0, 0, 0), (1, 0, 0), 64, 3, 30)
+    source = Source("k.ph", b"kernel k() {\n  A[0] = 1.0\n  A[1] = 2.0\n}\n")
+    diagnostic = placed(source, found).diagnostic
+    assert diagnostic.message == "two threads in block 0, thread 1"
+    assert source.text[diagnostic.start : diagnostic.end] == b"A[0] = 1.0"
+    [other] = diagnostic.related
+    assert source.text[other.start : other.end] == b"A[1] = 2.0"
 
 
 def test_devices_that_there_are_not(saxpy: phobos.Kernel) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report.source import Source
-from phobos_core.runtime import frontend
+from phobos_core.runtime import assembly, frontend
 from phobos_core.runtime.assembly import MANY_INSTRUCTIONS, instructions
 from phobos_core.runtime.compiler import Compiled, Request, compile_kernel
 from phobos_core.runtime.configurations import configurations
@@ -101,6 +101,13 @@ def test_a_warning_of_ptxas_is_a_note_of_the_report(tmp_path: Path) -> None:
     assert result.diagnostics == ()
     assert result.report is not None
     assert "ptxas: something to know" in result.report.notes
+
+
+def test_very_much_code_is_a_warning_with_the_unroll_factor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assembly, "MANY_INSTRUCTIONS", 10)
+    [found] = compile_with(tmp_path / "ptxas", "open(cubin, 'wb').write(b'x')").diagnostics
+    assert (found.severity, found.code, text_of(found)) == ("warning", "large-code", "sum")
+    assert "unrolled 2 times" in found.message
 
 
 def test_instructions_are_counted_without_labels_and_directives() -> None:

@@ -23,11 +23,23 @@ REVERSE = (
 )
 
 
+QUOTIENT = "kernel example(A: tensor<i32>[4]) {{\n  A[0] = 8 / ({})\n}}\n"
+
+
 def run(code: str, title: str, section: str, rule: str, wrong: str = "", right: str = "") -> Code:
     return Code(code, title, section, rule, wrong, right, stage=Stage.RUN)
 
 
 CODES: tuple[Code, ...] = (
+    run(
+        "unspecified-value",
+        "an integer divided by zero",
+        "Operators and conversions",
+        "An integer `/` or `%` by zero that only a run shows has any value: the reference reports it, and a GPU may"
+        " give another one.",
+        QUOTIENT.format("ctx.blocks.x - 1"),
+        QUOTIENT.format("ctx.blocks.x"),
+    )._replace(severity="warning"),
     run(
         "uninitialised-shared",
         "a tile read before anything is stored to it",
@@ -61,6 +73,12 @@ CODES: tuple[Code, ...] = (
         " ends.",
         "kernel example(C: tensor<f32>[1]) {\n  var i = 0\n  while i < 4 {\n    C[0] = 1.0\n  }\n}\n",
         "kernel example(C: tensor<f32>[1]) {\n  var i = 0\n  while i < 4 {\n    C[0] = 1.0\n    i += 1\n  }\n}\n",
+    ),
+    run(
+        "deadlock",
+        "threads that wait for each other for good",
+        "Indexing and synchronization",
+        "What a `barrier()` or a loop on `load_acquire` waits for comes from a thread or block that can still run.",
     ),
     run(
         "trap",

@@ -1,0 +1,69 @@
+"""Builds the body of `for<unroll n>` n times a turn.
+
+    for i in range(lo, hi, s) { body }
+becomes
+    for i in range(lo, hi - (n - 1) * s, n * s) { body at i; body at i + s; ... }
+    for i in range(rest, hi, s) { body }                       with rest = lo + turns * n * s
+
+In: loops with an `unroll` attribute and a constant step. Out: none with that attribute; what was
+unrolled says so in `unrolled`, for messages. Each copy has its own tiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from phobos_core.ir.builder import Builder
+from phobos_core.ir.integers import Integers, of_kernel
+from phobos_core.ir.module import Block, Kernel, Op, Value
+from phobos_core.ir.rewrite import clone, rewrite
+
+
+def unroll(kernel: Kernel) -> Kernel:
+    facts = of_kernel(kernel)
+
+    def visit(op: Op) -> Sequence[Op] | None:
+        return _unrolled(facts, op) if op.name == "for" and "unroll" in op.attrs else None
+
+    body = rewrite(kernel.body, visit)
+    return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _unrolled(facts: Integers, loop: Op) -> list[Op]:
+    lo, hi, step = loop.operands[:3]
+    times, by = loop.attrs["unroll"], facts.constant(step)
+    assert by is not None, "the checker asks for a constant step"
+    attrs = {name: value for name, value in loop.attrs.items() if name != "unroll"}
+    build = Builder(loop.line)
+    end = build.binary("sub", hi, build.index((times - 1) * by))
+    turn = build.index(times * by)
+    results = tuple(Value(v.type, v.hint) for v in loop.results)
+    body = _repeated(loop, times, step)
+    whole = attrs | {"unrolled": times}
+    build.append(Op("for", (lo, end, turn, *loop.operands[3:]), results, whole, (body,), loop.line))
+    count = build.binary("div", build.binary("add", build.binary("sub", hi, lo), build.index(by - 1)), step)
+    turns = build.binary("div", count, build.index(times))
+    rest = build.binary("add", lo, build.binary("mul", turns, turn))
+    args = tuple(Value(v.type, v.hint) for v in loop.regions[0].args)
+    single = clone(loop.regions[0], dict(zip(loop.regions[0].args, args, strict=True)))
+    operands = (rest, hi, step, *results)
+    build.append(Op("for", operands, loop.results, attrs, (Block(args, single.ops),), loop.line))
+    return build.ops
+
+
+def _repeated(loop: Op, times: int, step: Value) -> Block:
+    """The body, and copies of it that each take up where the one before ended."""
+    block = loop.regions[0]
+    variable, *_ = block.args
+    build = Builder(loop.line)
+    build.ops += block.ops[:-1]
+    last = block.ops[-1]
+    at = variable
+    for _ in range(times - 1):
+        at = build.binary("add", at, step)
+        copy = clone(block, dict(zip(block.args, (at, *last.operands), strict=True)))
+        build.ops += copy.ops[:-1]
+        last = copy.ops[-1]
+    build.append(last)
+    return build.block(block.args)

@@ -1,0 +1,165 @@
+"""Runs a scheduled and placed kernel as far as its memory goes: which thread touches which byte, between barriers.
+
+An oracle for the pass that places barriers, written from the documents of the ops and schedules and sharing nothing
+with the analysis: it enumerates elements, walks loops as often as it is told, and reports each byte that two threads
+touch without a barrier between, one of them writing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+
+from phobos_core.ir.module import Block, Kernel, Op, Value
+from phobos_core.ir.schedule import ColumnScan, Contraction, RowReduction, Sweep
+
+Element = tuple[int, ...]
+# Tensors lie this far apart, past all of shared memory.
+TENSORS = 1 << 20
+
+
+@dataclass
+class Simulation:
+    """`trips` and `takes` decide how often each loop runs and which way each branch goes. `scan_shift` renumbers the
+    threads of column scans, so that in small tiles no column happens to be in the thread that a sweep has it in."""
+
+    kernel: Kernel
+    trips: Callable[[], int]
+    takes: Callable[[], bool]
+    scan_shift: int = 0
+    conflicts: list[str] = field(default_factory=list)
+    definition: dict[Value, Op] = field(default_factory=dict)
+    scalars: dict[Value, int] = field(default_factory=dict)
+    writer: dict[int, int] = field(default_factory=dict)
+    readers: dict[int, set[int]] = field(default_factory=dict)
+
+    def run(self) -> list[str]:
+        self.block(self.kernel.body)
+        return self.conflicts
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            self.definition.update(dict.fromkeys(op.results, op))
+            self.op(op)
+
+    def op(self, op: Op) -> None:
+        match op.name:
+            case "const":
+                self.scalars[op.result] = op.attrs["value"]
+            case "add" | "mul" if op.result in self.scalars or all(v in self.scalars for v in op.operands):
+                a, b = (self.scalars[v] for v in op.operands)
+                self.scalars[op.result] = a + b if op.name == "add" else a * b
+            case "for":
+                lo, step = self.scalars[op.operands[0]], self.scalars[op.operands[2]]
+                for turn in range(self.trips()):
+                    self.scalars[op.regions[0].args[0]] = lo + turn * step
+                    self.block(op.regions[0])
+            case "if":
+                self.block(op.regions[0 if self.takes() else 1])
+            case "barrier":
+                self.writer.clear()
+                self.readers.clear()
+            case "store":
+                self.store(op)
+            case "load_point":
+                element = tuple(self.scalars[v] for v in op.operands[1:-1])
+                for thread in range(self.kernel.threads):
+                    self.read(op, thread, op.operands[0], element)
+            case "store_point":
+                self.write(op, 0, op.operands[0], tuple(self.scalars[v] for v in op.operands[1:-2]))
+            case _:
+                pass
+
+    def store(self, op: Op) -> None:
+        view, tile, _ = op.operands
+        shape = view.type.shape
+        for element in product(*map(range, shape)):
+            thread = self.thread(op.attrs["schedule"], shape, element)
+            for reader, buffer, place in self.reads(tile, element, thread, op.attrs["schedule"]):
+                self.read(op, reader, buffer, place)
+        for element in product(*map(range, shape)):
+            buffer, place = self.in_buffer(view, element)
+            self.write(op, self.thread(op.attrs["schedule"], shape, element), buffer, place)
+
+    def thread(self, schedule: object, shape: Sequence[int], element: Element) -> int:
+        """Which thread writes the element: the documents of the schedules, word for word."""
+        threads = self.kernel.threads
+        row, column = element
+        match schedule:
+            case Sweep(vector):
+                return (row * shape[1] + column) // vector % threads
+            case Contraction():
+                run = column // schedule.run
+                return (row % schedule.rows * schedule.columns + run % schedule.columns) % threads
+            case RowReduction(lanes, _):
+                return row % (threads // lanes) * lanes
+            case ColumnScan():
+                return (column + self.scan_shift) % threads
+        raise AssertionError(schedule)
+
+    def reads(self, tile: Value, at: Element, thread: int, schedule: object) -> Iterator[tuple[int, Value, Element]]:
+        op = self.definition[tile]
+        match op.name:
+            case "load":
+                yield thread, *self.in_buffer(op.operands[0], at)
+            case "splat":
+                pass
+            case "broadcast":
+                shape = op.operands[0].type.shape
+                inner = tuple(0 if n == 1 else i for n, i in zip(shape, at, strict=True))
+                yield from self.reads(op.operands[0], inner, thread, schedule)
+            case "transpose":
+                yield from self.reads(op.operands[0], at[::-1], thread, schedule)
+            case "dot":
+                lhs, rhs = op.operands
+                for k in range(lhs.type.shape[1]):
+                    yield from self.reads(lhs, (at[0], k), thread, schedule)
+                    there = (at[1], k) if op.attrs["transposed"] else (k, at[1])
+                    yield from self.reads(rhs, there, thread, schedule)
+            case "reduce":
+                assert isinstance(schedule, RowReduction)
+                for c in range(op.operands[0].type.shape[1]):
+                    lane = thread + c // schedule.vector % schedule.lanes
+                    yield from self.reads(op.operands[0], (at[0], c), lane, schedule)
+            case "cumsum":
+                for r in range(at[0] + 1):
+                    yield from self.reads(op.operands[0], (r, at[1]), thread, schedule)
+            case _:
+                for operand in op.operands:
+                    yield from self.reads(operand, at, thread, schedule)
+
+    def in_buffer(self, view: Value, element: Element) -> tuple[Value, Element]:
+        mem, *offsets = self.definition[view].operands[: 1 + len(element)]
+        return mem, tuple(self.scalars[o] + i for o, i in zip(offsets, element, strict=True))
+
+    # Bytes
+
+    def addresses(self, buffer: Value, element: Element) -> range:
+        """None for an element outside a tensor, which a mask keeps from being touched."""
+        rows, columns = buffer.type.shape
+        if not (0 <= element[0] < rows and 0 <= element[1] < columns):
+            assert buffer.type.space == "global"
+            return range(0)
+        size = buffer.type.element.bytes
+        if buffer.type.space == "global":
+            start, pitch = TENSORS * (1 + self.kernel.body.args.index(buffer)), columns
+        else:
+            alloc = self.definition[buffer]
+            start, pitch = alloc.attrs["offset"], alloc.attrs.get("pitch", columns)
+        first = start + (element[0] * pitch + element[1]) * size
+        return range(first, first + size)
+
+    def read(self, op: Op, thread: int, buffer: Value, element: Element) -> None:
+        for byte in self.addresses(buffer, element):
+            self.touch(op, byte, thread, {self.writer.get(byte, thread)})
+            self.readers.setdefault(byte, set()).add(thread)
+
+    def write(self, op: Op, thread: int, buffer: Value, element: Element) -> None:
+        for byte in self.addresses(buffer, element):
+            self.touch(op, byte, thread, {self.writer.get(byte, thread), *self.readers.get(byte, ())})
+            self.writer[byte] = thread
+
+    def touch(self, op: Op, byte: int, thread: int, others: set[int]) -> None:
+        if others - {thread}:
+            self.conflicts.append(f"line {op.line} {op.name}: byte {byte}, threads {sorted(others | {thread})}")

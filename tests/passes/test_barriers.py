@@ -1,0 +1,56 @@
+"""Barriers by the simulator: enough of them on every path, and none too many."""
+
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phobos_core.ir.module import Kernel
+from phobos_core.ir.rewrite import edit, walk, with_body
+from phobos_core.ir.verifier import verify
+from phobos_core.passes.materialize import materialize
+from phobos_core.passes.place_barriers import place_barriers
+from phobos_core.passes.place_shared import place_shared
+from phobos_core.passes.schedule import schedule
+from tests.passes.programs import Programs
+from tests.passes.simulator import Simulation
+
+PATHS = 12
+# A needed barrier shows on some path; the rarest takes a certain side of several branches.
+MANY_PATHS = 400
+
+
+def placed(kernel: Kernel) -> Kernel:
+    for step in (materialize, schedule, place_shared, place_barriers):
+        kernel = step(kernel)
+    return kernel
+
+
+def conflicts(kernel: Kernel, seed: int, scan_shift: int = 0) -> list[str]:
+    """On the path that the seed chooses; the first two run every loop twice and take one side each."""
+    random = Random(seed)
+    if seed < 2:
+        return Simulation(kernel, lambda: 2, lambda: seed == 0, scan_shift).run()
+    return Simulation(kernel, lambda: random.randint(0, 3), lambda: random.random() < 0.5, scan_shift).run()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_no_byte_crosses_threads_without_a_barrier(seed: int) -> None:
+    program = Programs(Random(seed)).kernel()
+    verify(program)
+    kernel = placed(program)
+    verify(kernel)
+    for path in range(PATHS):
+        assert conflicts(kernel, path) == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 2**32))
+def test_without_any_one_of_them_some_byte_does(seed: int) -> None:
+    kernel = placed(Programs(Random(seed)).kernel())
+    for barrier in (op for op in walk(kernel.body) if op.name == "barrier"):
+        fewer = with_body(kernel, edit(kernel.body, replaced={barrier: ()}).ops)
+        assert any(conflicts(fewer, path, scan_shift=5) for path in range(MANY_PATHS)), (
+            f"the one on line {barrier.line}"
+        )
