@@ -80,8 +80,10 @@ class Program:
     flow: ControlFlow
 
 
-def _polls(at: Instruction) -> bool:
-    return at.opcode in ("atom", "red") or (at.opcode == "ld" and not STRONG_WORDS.isdisjoint(at.modifiers))
+def polls(at: Instruction) -> bool:
+    """Whether another thread may be waited for through this access."""
+    strong_load = at.opcode == "ld" and not STRONG_WORDS.isdisjoint(at.modifiers)
+    return strong_load or at.opcode == "atom"
 
 
 def build(decoder: Decoder) -> Program:
@@ -101,7 +103,7 @@ def build(decoder: Decoder) -> Program:
                 tuple(operation.masked for operation in operations),
                 terminator,
                 len(instructions),
-                any(_polls(at) for at in instructions),
+                any(polls(at) for at in instructions),
                 last,
             )
         )
