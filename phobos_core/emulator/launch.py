@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from zlib import crc32
 
@@ -16,26 +17,16 @@ from phobos_core.emulator.checks import RaceChecker
 from phobos_core.emulator.clocks import Clocks
 from phobos_core.emulator.decode import Decoder, Registers
 from phobos_core.emulator.engine import Engine
-from phobos_core.emulator.layout import batch_geometry, block_shape, granule, lay_out, window
+from phobos_core.emulator.layout import batch_geometry, block_shape, lay_out
 from phobos_core.emulator.machine import Active, HaltError, Recorder
-from phobos_core.emulator.memory import (
-    LOCAL_WINDOW,
-    SHARED_WINDOW,
-    GenericSpace,
-    GlobalSpace,
-    Space,
-    Store,
-    WindowSpace,
-)
 from phobos_core.emulator.numerics.perturb import Perturbation
 from phobos_core.emulator.ops.integer import CARRY
 from phobos_core.emulator.parser import parse
 from phobos_core.emulator.program import build
-from phobos_core.emulator.provenance import written_parameters
 from phobos_core.emulator.ptx import Kernel, Module
 from phobos_core.emulator.result import Coordinates, EmulatorFault, LaunchError, Result, Stats
-from phobos_core.emulator.shadow import Shadow
 from phobos_core.emulator.special import special_registers
+from phobos_core.emulator.state_spaces import Memory
 
 DEFAULT_MAX_STEPS = 5_000_000
 
@@ -45,9 +36,9 @@ def _parsed(text: str) -> Module:
     return parse(text)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Launch:
-    """Everything that one launch sets up."""
+    """One kernel over one grid."""
 
     module: Module
     kernel: Kernel
@@ -57,7 +48,6 @@ class _Launch:
     checks: bool
     perturbation: Perturbation
     max_steps: int
-    symbols: dict[str, int] = field(default_factory=dict)
 
     def run(self, args: Sequence[object]) -> tuple[Recorder, Stats]:
         kernel = self.kernel
@@ -65,98 +55,51 @@ class _Launch:
         shared, local = lay_out(variables, "shared", self.dynamic_shared), lay_out(variables, "local", 0)
         geometry = batch_geometry(kernel, self.grid, self.block, shared.size, local.size)
         recorder = Recorder(geometry)
-        global_space = GlobalSpace(recorder)
-        arguments = bind(kernel, args, global_space)
-        for variable in variables:
-            if variable.space in ("global", "const"):
-                region = global_space.add(variable.name, variable.size or 0, variable.space)
-                region.store.data[: len(variable.data)] = np.frombuffer(variable.data, np.uint8)
-                self.symbols[variable.name] = region.base
-        self.symbols |= shared.offsets | local.offsets
+        memory = Memory.of(geometry, recorder, shared, local)
+        arguments = bind(kernel, args, memory.global_space)
+        memory.add_variables(variables)
         races = RaceChecker(geometry, recorder, Clocks(geometry)) if self.checks else None
-        windows = {
-            "shared": window(recorder, "shared", shared.size, geometry.blocks, geometry.block_of),
-            "local": window(recorder, "local", local.size, geometry.lanes, np.arange(geometry.lanes)),
-        }
-        spaces: dict[str, Space] = {
-            "global": global_space,
-            "const": global_space,
-            "generic": GenericSpace(
-                global_space, ((SHARED_WINDOW, windows["shared"]), (LOCAL_WINDOW, windows["local"]))
-            ),
-            **windows,
-        }
         everyone = Active.of(np.ones(geometry.lanes, np.bool_))
         copies = AsyncCopies(geometry.lanes, races)
         specials = special_registers(geometry, shared.size, self.dynamic_shared)
-        types = {**kernel.registers, CARRY: "pred", **{name: row.type for name, row in specials.items()}}
-        registers = Registers(types, geometry.lanes)
-        registers.rows |= {name: each.row for name, each in specials.items()}
+        types = {**kernel.registers, CARRY: "pred", **{name: each.type for name, each in specials.items()}}
+        rows = {name: each.row for name, each in specials.items()}
+        registers = Registers(types, geometry.lanes, rows)
         decoder = Decoder(
-            kernel,
-            geometry,
-            recorder,
-            registers,
-            spaces,
-            self.symbols,
-            arguments.parameters,
-            races,
-            copies,
-            everyone,
-            self.perturbation,
+            kernel=kernel,
+            geometry=geometry,
+            recorder=recorder,
+            registers=registers,
+            spaces=memory.spaces(),
+            symbols=memory.symbols,
+            parameters=arguments.parameters,
+            races=races,
+            copies=copies,
+            everyone=everyone,
+            perturbation=self.perturbation,
         )
         program = build(decoder)
         if races:
-            self._add_shadows(global_space, windows["shared"])
-        stores = [each.store for each in global_space.regions] + [each.store for each in windows.values()]
+            memory.watch(kernel)
 
         def fingerprint() -> int:
-            rows = (*registers.rows.values(), *(store.data for store in stores))
-            return reduce(lambda so_far, row: crc32(row.data, so_far), rows, 0)
+            arrays = (*registers.rows.values(), *(store.data for store in memory.stores()))
+            return reduce(lambda so_far, array: crc32(array.data, so_far), arrays, 0)
 
         engine = Engine(program, geometry, recorder, races, everyone, self.max_steps, fingerprint)
         total = math.prod(self.grid)
-        try:
+        with suppress(HaltError):
             for first in range(0, total, geometry.blocks):
                 geometry.first_block = first
                 for each in specials.values():
                     each.update(geometry)
-                self._clear(windows, global_space, races, copies)
+                memory.clear()
+                copies.reset()
+                if races:
+                    races.clocks.reset()
                 engine.run(geometry.block_of < total - first)
-        except HaltError:
-            pass
         arguments.copy_out()
         return recorder, Stats(engine.instructions, engine.lane_instructions)
-
-    def _add_shadows(self, global_space: GlobalSpace, shared: WindowSpace) -> None:
-        """Shadows as fine as the narrowest access of their space, for tensors that the kernel writes."""
-        written = written_parameters(self.kernel)
-        for region in global_space.regions:
-            if region.store.space == "global" and (written is None or region.store.name in written):
-                region.store.shadow = Shadow.of(
-                    region.store.data.size, granule(self.kernel, "global"), shared_by_blocks=True
-                )
-        if shared.size:
-            shared.store.shadow = Shadow.of(
-                shared.store.data.size, granule(self.kernel, "shared"), shared_by_blocks=False
-            )
-
-    def _clear(
-        self,
-        windows: dict[str, WindowSpace],
-        global_space: GlobalSpace,
-        races: RaceChecker | None,
-        copies: AsyncCopies,
-    ) -> None:
-        """A new batch: shared memory holds garbage, and nothing is known of earlier accesses."""
-        windows["shared"].store.data[:] = 0xFF
-        copies.reset()
-        if races:
-            races.clocks.reset()
-        stores: list[Store] = [windows["shared"].store, *(region.store for region in global_space.regions)]
-        for store in stores:
-            if store.shadow:
-                store.shadow.clear()
 
 
 def run(

@@ -1,4 +1,4 @@
-"""Where a launch's variables lie, how many of its blocks run at once, and how finely memory is watched."""
+"""Where a launch's variables lie, the shape of its blocks, and how many of them run at once."""
 
 from __future__ import annotations
 
@@ -6,13 +6,9 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-import numpy.typing as npt
-
 from phobos_core.emulator.clocks import MAX_BLOCKS
 from phobos_core.emulator.decode import DTYPES
-from phobos_core.emulator.machine import Geometry, Recorder
-from phobos_core.emulator.memory import Store, WindowSpace
+from phobos_core.emulator.machine import Geometry
 from phobos_core.emulator.program import polls
 from phobos_core.emulator.ptx import Kernel, Variable
 from phobos_core.emulator.result import Coordinates, LaunchError
@@ -52,32 +48,6 @@ def lay_out(variables: Sequence[Variable], space: str, dynamic: int) -> Layout:
         layout.offsets |= {variable.name: start for variable in unsized}
         layout.size = start + dynamic
     return layout
-
-
-def window(recorder: Recorder, name: str, size: int, copies: int, owner: npt.NDArray[np.int64]) -> WindowSpace:
-    stride = -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
-    return WindowSpace(recorder, name, size, Store.of(name, name, stride * copies if size else 0), owner * stride)
-
-
-def granule(kernel: Kernel, space: str) -> int:
-    """The exponent of the narrowest access to a space (or to generic addresses), at most 4 bytes."""
-    narrowest = 4
-    for at in kernel.instructions:
-        if at.opcode not in ("ld", "st", "atom", "red", "ldu"):
-            continue
-        spaces = {word.partition("::")[0] for word in at.modifiers} & {
-            "global",
-            "shared",
-            "local",
-            "const",
-            "param",
-        }
-        if spaces and space not in spaces:
-            continue
-        dtype = DTYPES.get(at.modifiers[-1])
-        if dtype is not None:
-            narrowest = min(narrowest, dtype.itemsize)
-    return narrowest.bit_length() - 1
 
 
 def block_shape(kernel: Kernel, block: Coordinates | int | None) -> Coordinates:
