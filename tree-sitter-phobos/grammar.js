@@ -218,7 +218,7 @@ module.exports = grammar({
     _operation: ($) => binary(OPERATIONS, $._operand),
 
     unary_expression: ($) =>
-      prec(PREC.unary, seq(field('operator', choice('-', '!', '~')), field('operand', $._operand))),
+      prec(PREC.unary, seq(field('operator', choice('-', '!', '~')), field('operand', $._postfix))),
 
     _postfix: ($) => choice($._primary, $.index_expression, $.call_expression, $.collective_expression),
 
@@ -242,8 +242,10 @@ module.exports = grammar({
       prec.dynamic(1, seq(
         field('operation', alias(choice(...GROUP_OPERATIONS), $.identifier)),
         '<',
-        field('mode', choice('over', 'from', 'xor', 'down', 'up')),
-        field('operand', $._operand),
+        choice(
+          seq(field('mode', 'over'), field('operand', $.ctx_field)),
+          seq(field('mode', choice('from', 'xor', 'down', 'up')), field('operand', $._operand)),
+        ),
         optional(seq(',', 'width', field('width', $._operand))),
         '>',
         field('arguments', $.arguments),

@@ -5,14 +5,14 @@ Names in the arguments are resolved by `header`, once dimensions and tiles are k
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import Literal, cast
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.context import Context, see
-from phobos_core.analysis.subscripts import suggestion
+from phobos_core.analysis.names import suggestion
 from phobos_core.language.attributes import (
     ATTRIBUTES,
     DEFAULT_THREADS,
@@ -35,6 +35,8 @@ class Header:
 
     search: dict[str, tuple[int, ...]] = field(default_factory=dict)
     search_names: dict[str, ast.Name] = field(default_factory=dict)
+    # Names of search arguments that are in error: declared, so that their uses are not errors too.
+    lost: list[ast.Name] = field(default_factory=list)
     cluster: dict[str, tuple[int, ...]] = field(default_factory=dict)
     launch: pg.Launch = field(default_factory=lambda: pg.Launch(DEFAULT_THREADS))
     tensorcore: Literal["auto", "wmma", "sync"] | None = None
@@ -47,8 +49,11 @@ def read_attributes(cx: Context, attributes: tuple[ast.Attribute, ...]) -> Heade
     header = Header()
     first: dict[str, ast.Span] = {}
     for node in attributes:
+        if cx.damage.touches(node.span):
+            continue
         entry = _known(cx, node)
         if entry is None:
+            header.lost.extend(argument.name for argument in node.args if isinstance(argument, ast.SearchArg))
             continue
         earlier = first.setdefault(entry.name, node.span)
         if earlier != node.span and not entry.repeatable:
@@ -60,6 +65,8 @@ def read_attributes(cx: Context, attributes: tuple[ast.Attribute, ...]) -> Heade
             )
         elif _arguments_fit(cx, node, entry):
             _apply(cx, node, header)
+        elif entry.name == "autotune":
+            header.lost.extend(_names(node))
     count = prod(len(choices) for choices in header.search.values())
     if count > MOST_CONFIGURATIONS:
         name = next(iter(header.search_names.values()))
@@ -71,6 +78,15 @@ def read_attributes(cx: Context, attributes: tuple[ast.Attribute, ...]) -> Heade
             help="list fewer choices, or fix a name with a single one",
         )
     return header
+
+
+def _names(node: ast.Attribute) -> Iterator[ast.Name]:
+    """Every name that the arguments of a search attribute may have meant to declare."""
+    for argument in node.args:
+        if not isinstance(argument, ast.PositionalArg):
+            yield argument.name
+        elif isinstance(argument.value, ast.Name):
+            yield argument.value
 
 
 def _known(cx: Context, node: ast.Attribute) -> Attribute | None:

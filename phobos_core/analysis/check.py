@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from phobos_core.analysis.context import Options, see
+from phobos_core.analysis.damage import Damage, damage_of
 from phobos_core.analysis.kernel import KernelResult, check_kernel
 from phobos_core.analysis.program import CheckedKernel, Symbol
 from phobos_core.language.builtins import BUILTIN_NAMES
@@ -22,7 +23,7 @@ from phobos_core.syntax.ast import Function, Kernel, PlacedItem, Span
 if TYPE_CHECKING:
     from phobos_core.syntax.source import SourceFile
 
-CacheKey: TypeAlias = tuple[bytes, tuple[tuple[str, int], ...], str, int]
+CacheKey: TypeAlias = tuple[bytes, tuple[tuple[str, int], ...], str, int, Damage]
 # The functions that a kernel calls, each with the text it had, or None where there was none.
 Reached: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
@@ -86,14 +87,18 @@ def check(
             functions.setdefault(placed.item.name.text, placed.item)
             texts.setdefault(placed.item.name.text, _text(source, placed))
     diagnostics = [*source.diagnostics, *_file_rules(source)]
+    syntax_errors = sorted(diagnostic.start for diagnostic in source.diagnostics if diagnostic.severity == "error")
     broken = sorted(diagnostic.start for diagnostic in diagnostics if diagnostic.severity == "error")
     kernels = []
+    end = 0
     for placed in source.items:
+        start, end = end, placed.offset + placed.item.span.end
         if not isinstance(placed.item, Kernel):
             continue
-        result = _result(source, placed, placed.item, functions, texts, options, cache)
+        damage = damage_of(source.text, syntax_errors, start, placed.offset, placed.item)
+        result = _result(source, placed, placed.item, functions, texts, options, damage, cache)
         diagnostics.extend(diagnostic.shifted(placed.offset) for diagnostic in result.diagnostics)
-        kernel = None if _any_within(broken, placed) else result.kernel
+        kernel = None if _any_within(broken, placed.offset, end) else result.kernel
         kernels.append(PlacedKernel(placed.offset, kernel, placed.item, result.references, result.symbols))
     return CheckedFile(source, _in_order(diagnostics), tuple(kernels))
 
@@ -105,14 +110,15 @@ def _result(
     functions: Mapping[str, Function],
     texts: Mapping[str, bytes],
     options: Options,
+    damage: Damage,
     cache: AnalysisCache | None,
 ) -> KernelResult:
     if cache is None:
-        return check_kernel(kernel, functions, options)
-    key = (_text(source, placed), tuple(sorted(options.dims.items())), options.target, options.index_bits)
+        return check_kernel(kernel, functions, options, damage)
+    key = (_text(source, placed), tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
     result = cache.get(key, texts)
     if result is None:
-        result = check_kernel(kernel, functions, options)
+        result = check_kernel(kernel, functions, options, damage)
         cache.put(key, texts, result)
     return result
 
@@ -121,10 +127,10 @@ def _text(source: SourceFile, placed: PlacedItem) -> bytes:
     return source.text[placed.offset : placed.offset + placed.item.span.end]
 
 
-def _any_within(places: Sequence[int], placed: PlacedItem) -> bool:
-    """Whether one of the sorted places is inside the item."""
-    first = bisect_left(places, placed.offset)
-    return first < len(places) and places[first] <= placed.offset + placed.item.span.end
+def _any_within(places: Sequence[int], start: int, end: int) -> bool:
+    """Whether one of the sorted places is from start to end."""
+    first = bisect_left(places, start)
+    return first < len(places) and places[first] <= end
 
 
 def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:

@@ -10,6 +10,7 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header, read_attributes
 from phobos_core.analysis.constraints import evaluate
 from phobos_core.analysis.context import Context, Options, Rule
+from phobos_core.analysis.damage import Damage
 from phobos_core.analysis.header import declare_params, declare_search, resolve_aligned, resolve_registers
 from phobos_core.analysis.statements import block
 from phobos_core.language.diagnostic import Diagnostic
@@ -33,8 +34,10 @@ class KernelResult:
     called: frozenset[str]
 
 
-def check_kernel(node: ast.Kernel, functions: Mapping[str, ast.Function], options: Options) -> KernelResult:
-    cx = Context(options, RULES, functions)
+def check_kernel(
+    node: ast.Kernel, functions: Mapping[str, ast.Function], options: Options, damage: Damage
+) -> KernelResult:
+    cx = Context(options, RULES, functions, damage)
     kernel: pg.CheckedKernel | None = None
     try:
         kernel = _checked(cx, node)

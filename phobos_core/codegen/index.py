@@ -11,8 +11,12 @@ from typing import NamedTuple
 
 from phobos_core.codegen.context import Context
 
+# The type of coordinates, with the flags that their limits prove: no sum or product of them wraps.
+COORD = "nuw nsw i32"
+
 
 def add(cg: Context, type: str, a: str, b: str) -> str:
+    """`type` may begin with flags."""
     if a == "0":
         return b
     if b == "0":
@@ -103,13 +107,13 @@ def operand(cg: Context, coord: Coord) -> str:
     """The coordinate as one i32 operand."""
     if coord.base is None:
         return str(coord.offset)
-    return add(cg, "i32", coord.base, str(coord.offset))
+    return add(cg, COORD, coord.base, str(coord.offset))
 
 
 def scaled(cg: Context, coord: Coord, factor: int) -> Coord:
     if coord.base is None:
         return Coord(None, coord.offset * factor)
-    base = mul(cg, "i32", coord.base, str(factor))
+    base = mul(cg, COORD, coord.base, str(factor))
     return Coord(base, coord.offset * factor, coord.limit * factor, coord.multiple * factor)
 
 
@@ -120,7 +124,7 @@ def total(cg: Context, a: Coord, b: Coord) -> Coord:
         return a.plus(b.offset)
     # Each base is at most limit - 1.
     limit = a.limit + b.limit - 1
-    return Coord(add(cg, "i32", a.base, b.base), a.offset + b.offset, limit, gcd(a.multiple, b.multiple))
+    return Coord(add(cg, COORD, a.base, b.base), a.offset + b.offset, limit, gcd(a.multiple, b.multiple))
 
 
 def divided(cg: Context, coord: Coord, by: int) -> tuple[Coord, Coord]:
@@ -140,7 +144,7 @@ def divided(cg: Context, coord: Coord, by: int) -> tuple[Coord, Coord]:
         quotient = cg.writer.pure(f"udiv i32 {base}, {by}")
         rest = cg.writer.pure(f"urem i32 {base}, {by}")
         return Coord(quotient, offset // by, (coord.limit + by - 1) // by), Coord(rest, 0, min(by, coord.limit))
-    whole = add(cg, "i32", base, str(offset))
+    whole = add(cg, COORD, base, str(offset))
     return divided(cg, Coord(whole, 0, coord.limit + offset), by)
 
 

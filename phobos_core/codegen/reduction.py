@@ -75,7 +75,7 @@ def row_reduction(cg: Context, op: Op, schedule: RowReduction) -> None:
                 loop = cg.writer.open_loop(["i32"], ["0"])
                 turn = Coord(loop.names[0], 0, full)
                 _row(cg, op, reduce, rows, index.total(cg, group, index.scaled(cg, turn, groups)), groups)
-                following = cg.writer.value(f"add i32 {loop.names[0]}, 1")
+                following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, 1")
                 again = cg.writer.value(f"icmp ult i32 {following}, {full}")
                 cg.writer.close_loop(loop, again, [following], ROLLED)
     if rest:
@@ -120,7 +120,7 @@ def _own(cg: Context, fold: _Fold, rows: _Rows, row: Coord) -> State:
         start = Coord(loop.names[0], 0, (full - 1) * rows.lanes, group * rows.lanes)
         first = index.total(cg, rows.lane, start)
         state = _runs(cg, fold, rows, row, [first.plus(i * rows.lanes) for i in range(1, group + 1)], loop.names[1:])
-        following = cg.writer.value(f"add i32 {loop.names[0]}, {group * rows.lanes}")
+        following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, {group * rows.lanes}")
         again = cg.writer.value(f"icmp ult i32 {following}, {turns * group * rows.lanes}")
         cg.writer.close_loop(loop, again, [following, *state], ROLLED)
         turn += turns * group

@@ -32,7 +32,7 @@ def column_scan(cg: Context, op: Op) -> None:
         loop = cg.writer.open_loop(["i32"], ["0"])
         turn = Coord(loop.names[0], 0, full)
         _column(cg, op, index.total(cg, thread, index.scaled(cg, turn, threads)))
-        following = cg.writer.value(f"add i32 {loop.names[0]}, 1")
+        following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, 1")
         again = cg.writer.value(f"icmp ult i32 {following}, {full}")
         cg.writer.close_loop(loop, again, [following], ROLLED)
     if tail:
@@ -54,7 +54,7 @@ def _column(cg: Context, op: Op, column: Coord) -> None:
         loop = cg.writer.open_loop(["i32", cg.type(wide)], ["0", total])
         start = Coord(loop.names[0], 0, turns * ahead, ahead)
         total = _rows(cg, op, scan, wide, [start.plus(i) for i in range(ahead)], column, loop.names[1])
-        following = cg.writer.value(f"add i32 {loop.names[0]}, {ahead}")
+        following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, {ahead}")
         again = cg.writer.value(f"icmp ult i32 {following}, {turns * ahead}")
         cg.writer.close_loop(loop, again, [following, total], ROLLED)
     else:

@@ -162,7 +162,7 @@ _TABLE = (
         "lo, hi, step, carried..",
         "carried..",
         regions=1,
-        optional=("unroll", "whole"),
+        optional=("unroll", "unrolled", "whole"),
         effect="control",
     ),
     OpDef(

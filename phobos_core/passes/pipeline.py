@@ -31,23 +31,35 @@ from phobos_core.language.targets import TARGETS
 from phobos_core.language.types import INDEX
 from phobos_core.passes.copies import Copy, copies_of, reasons
 from phobos_core.passes.errors import PassError
-from phobos_core.passes.place_shared import fits, limit
+from phobos_core.passes.place_shared import fits, limit, over_limit
 
 _ASYNC_BYTES = (4, 8, 16)
 
 
 def pipeline(kernel: Kernel) -> Kernel:
     decisions: list[Decision] = []
-    pipelined = False
+    outcomes: list[_Outcome] = []
     for loop in [op for op in Index(kernel.body).ops if op.name == "for"][::-1]:
         # Innermost first; the loop is looked up again, since what was rewritten inside made a new op of it.
-        kernel, decision, done = _loop(kernel, loop.regions[0].args[0])
-        decisions.append(decision)
-        pipelined |= done
-    if kernel.pipeline and not pipelined and fits(kernel):
+        outcome = _loop(kernel, loop.regions[0].args[0])
+        kernel = outcome.kernel
+        decisions.insert(0, outcome.decision)
+        outcomes.append(outcome)
+    if kernel.pipeline and not any(o.pipelined for o in outcomes) and fits(kernel):
         # A kernel that does not fit even so is told that first, when its tiles are placed.
-        raise _nothing(kernel, decisions[::-1])
-    return replace(kernel, decisions=(*kernel.decisions, *decisions[::-1]))
+        oversize = next((o.oversize for o in outcomes if o.oversize), None)
+        raise _nothing(kernel, decisions) if oversize is None else over_limit(oversize)
+    return replace(kernel, decisions=(*kernel.decisions, *decisions))
+
+
+@dataclass(frozen=True, slots=True)
+class _Outcome:
+    """`oversize` is the kernel with the loop pipelined where only the shared memory it would take speaks against it."""
+
+    kernel: Kernel
+    decision: Decision
+    pipelined: bool
+    oversize: Kernel | None = None
 
 
 def _nothing(kernel: Kernel, decisions: Sequence[Decision]) -> PassError:
@@ -55,7 +67,7 @@ def _nothing(kernel: Kernel, decisions: Sequence[Decision]) -> PassError:
     return PassError("nothing-pipelined", kernel.line, f"`@pipeline` on `{kernel.name}` pipelines nothing: {outcomes}")
 
 
-def _loop(kernel: Kernel, variable: Value) -> tuple[Kernel, Decision, bool]:
+def _loop(kernel: Kernel, variable: Value) -> _Outcome:
     index = Index(kernel.body)
     loop = index.owner[variable]
     name = f"for {variable.hint}"
@@ -64,15 +76,16 @@ def _loop(kernel: Kernel, variable: Value) -> tuple[Kernel, Decision, bool]:
         refused = ["its extent need not be a multiple of its step; `@pipeline` pipelines the whole tiles"]
         found = []
     kept = _fitting(kernel, index, loop, found)
+    plan = _Plan(kernel, index, loop)
     if not kept:
         reason = reasons(refused) if not found else _too_large(kernel, found)
-        return kernel, Decision(loop.line, name, "not pipelined", reason), False
-    plan = _Plan(kernel, index, loop)
+        oversize = plan.apply(found) if found else None
+        return _Outcome(kernel, Decision(loop.line, name, "not pipelined", reason), pipelined=False, oversize=oversize)
     kernel = plan.apply(kept)
     tiles = ", ".join(f"`{c.alloc.attrs['name']}`" for c in kept)
     left = [f"`{c.alloc.attrs['name']}` does not fit twice" for c in found if c not in kept]
     reason = "; ".join([f"{tiles} {plan.how}", *left, *dict.fromkeys(refused)])
-    return kernel, Decision(loop.line, name, "pipelined, two stages", reason), True
+    return _Outcome(kernel, Decision(loop.line, name, "pipelined, two stages", reason), pipelined=True)
 
 
 def _fitting(kernel: Kernel, index: Index, loop: Op, found: Sequence[Copy]) -> list[Copy]:

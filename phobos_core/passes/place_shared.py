@@ -52,7 +52,7 @@ def place_shared(kernel: Kernel) -> Kernel:
     offsets = pack(tiles)
     used = _peak(tiles, offsets)
     if used > limit(kernel):
-        raise _over_limit(kernel, tiles, used)
+        raise over_limit(kernel)
     placed = {tile.alloc: (offset, tile.pitch) for tile, offset in zip(tiles, offsets, strict=True)}
 
     def visit(op: Op) -> Sequence[Op] | None:
@@ -238,7 +238,10 @@ def _aligned(size: int) -> int:
 # The error
 
 
-def _over_limit(kernel: Kernel, tiles: Sequence[Tile], used: int) -> PassError:
+def over_limit(kernel: Kernel) -> PassError:
+    """The error of a kernel whose tiles do not fit, with the tiles and what each takes."""
+    tiles = lifetimes(kernel)
+    used = _peak(tiles, pack(tiles))
     config = ", ".join(f"{name} = {value}" for name, value in kernel.config.items())
     most = limit(kernel)
     limit_text = (
@@ -266,6 +269,8 @@ def _over_limit(kernel: Kernel, tiles: Sequence[Tile], used: int) -> PassError:
     reuse = f"; its tiles, which take {total:,} bytes without reuse:" if total > used else "; its tiles:"
     per_block = TARGETS[kernel.target].shared_per_block
     help = "make the tiles smaller"
+    if any(t.alloc.attrs["stages"] > 1 for t in tiles):
+        help += ", or remove @pipeline, which keeps two copies of the tiles that a loop fetches ahead"
     if not kernel.dynamic_shared and used <= per_block:
         help += f", or add @dynshared: a block of {kernel.target} may have {per_block // 1024} KB"
     return PassError(

@@ -15,7 +15,6 @@ from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.language.types import SPELLED
 from phobos_core.syntax.ast import (
     BoolLit,
-    CtxField,
     ErrorExpr,
     ErrorTypeExpr,
     Expr,
@@ -27,7 +26,6 @@ from phobos_core.syntax.ast import (
     ShapedTypeExpr,
     Span,
     TypeExpr,
-    Unary,
 )
 
 Report: TypeAlias = Callable[[Diagnostic], None]
@@ -114,41 +112,18 @@ def shaped_type(span: Span, constructor: Name, element: Name, dims: tuple[Expr, 
     return ShapedTypeExpr(span, kind, scalar, names_and_ints)
 
 
-def unary(span: Span, op: str, operand: Expr, parenthesized: bool, report: Report) -> Unary:
-    if isinstance(operand, Unary) and not parenthesized:
-        report(
-            error(
-                "syntax-error",
-                Span(span.start, operand.span.start + 1),
-                f"`{op}{operand.op}`: only one unary operator may stand before an operand",
-                f"put the inner one in parentheses: `{op}({operand.op}...)`",
-            )
-        )
-    return Unary(span, op, operand)
-
-
-def target(expr: Expr, report: Report) -> Name | Index | None:
-    """What stands left of `=`; `None` after a report."""
-    if isinstance(expr, Name) or (isinstance(expr, Index) and isinstance(expr.base, Name)):
-        return expr
+def target(expr: Expr, written: Span, report: Report) -> Name | Index | None:
+    """What stands left of `=`; `None` after a report. `written` is its span, parentheses and all."""
+    named = expr if isinstance(expr, Name) or (isinstance(expr, Index) and isinstance(expr.base, Name)) else None
+    if named and written == expr.span:
+        return named
     if not isinstance(expr, ErrorExpr):
-        report(
-            error(
-                "syntax-error",
-                expr.span,
-                "only a name or an indexed name can be assigned to",
-                "write `==` to compare" if not isinstance(expr, Index) else "index the name itself",
-            )
-        )
+        if named:
+            help = "take the parentheses out"
+        else:
+            help = "index the name itself" if isinstance(expr, Index) else "write `==` to compare"
+        report(error("syntax-error", written, "only a name or an indexed name can be assigned to", help))
     return None
-
-
-def group(operand: Expr, report: Report) -> Expr:
-    """What follows `over` in a collective."""
-    if isinstance(operand, CtxField | ErrorExpr):
-        return operand
-    report(error("syntax-error", operand.span, "`over` names `ctx.lane` or `ctx.thread`"))
-    return ErrorExpr(operand.span)
 
 
 def attribute_value(expr: Expr, report: Report) -> Name | IntLit | FloatLit | BoolLit | None:

@@ -50,9 +50,13 @@ from phobos_core.syntax.ast import (
     Stmt,
     Subscript,
     TypeExpr,
+    Unary,
     Var,
     While,
 )
+
+# A named tuple's own constructor takes twice the time, and spans are half of all that is built here.
+new_span = tuple.__new__
 
 LANGUAGE = tree_sitter.Language(tree_sitter_phobos.language())
 
@@ -86,18 +90,19 @@ def convert(node: Node, text: bytes) -> tuple[Item, tuple[Diagnostic, ...]]:
 class _Converter:
     """The state of one conversion. `text` has one character for each byte, so that offsets index it."""
 
-    __slots__ = ("base", "depth", "diagnostics", "report", "text")
+    __slots__ = ("base", "cut_off", "depth", "diagnostics", "report", "text")
 
     def __init__(self, base: int, text: bytes) -> None:
         self.base = base
         self.text = text.decode("latin-1")
         self.depth = 0
+        self.cut_off = False  # whether something was left out for its depth
         self.diagnostics: list[Diagnostic] = []
         self.report: build.Report = self.diagnostics.append
 
     def span(self, node: Node) -> Span:
         base = self.base
-        return Span(node.start_byte - base, node.end_byte - base)
+        return new_span(Span, (node.start_byte - base, node.end_byte - base))
 
     def slice(self, node: Node) -> str:
         base = self.base
@@ -113,6 +118,11 @@ class _Converter:
             return self.slice(found), self.span(found)
         start += between.index(op)
         return op, Span(start, start + len(op))
+
+    def too_deep(self, span: Span) -> None:
+        if not self.cut_off:
+            self.report(build.too_deep(span))
+        self.cut_off = True
 
     # Items
 
@@ -137,7 +147,7 @@ class _Converter:
         )
 
     def param(self, node: Node) -> Param:
-        name, type_node = code(node)
+        name, type_node = parts(node, 2)
         return Param(self.span(node), self.name(name), self.type(type_node))
 
     def attribute(self, node: Node) -> Attribute:
@@ -179,7 +189,7 @@ class _Converter:
         self.depth += 1
         if self.depth > build.MAX_DEPTH:
             span = self.span(node)
-            self.report(build.too_deep(span))
+            self.too_deep(span)
             body.append(ErrorStmt(span))
         else:
             for child in node.named_children:
@@ -204,9 +214,9 @@ class _Converter:
         return Var(self.span(node), self.name(name), declared, self.expr(rest[0]) if rest else None)
 
     def assign(self, node: Node) -> Assign | ErrorStmt:
-        left, right = code(node)
+        left, right = parts(node, 2)
         written, value = self.expr(left), self.expr(right)
-        target = build.target(written, self.report)
+        target = build.target(written, self.span(left), self.report)
         if target is None:
             return ErrorStmt(self.span(node))
         op, _ = self.operator(node, self.span(left), self.span(right))
@@ -226,7 +236,7 @@ class _Converter:
         )
 
     def while_(self, node: Node) -> While:
-        condition, body = code(node)
+        condition, body = parts(node, 2)
         return While(self.span(node), self.expr(condition), self.block(body))
 
     def if_(self, node: Node) -> If:
@@ -245,14 +255,14 @@ class _Converter:
         if self.depth < build.MAX_DEPTH:
             return self.if_(rest[0])
         span = self.span(rest[0])
-        self.report(build.too_deep(span))
+        self.too_deep(span)
         return Block(span, (ErrorStmt(span),))
 
     def jump(self, node: Node) -> Jump:
         return Jump(self.span(node), cast(Literal["break", "continue", "return"], self.slice(node)))
 
     def expression_statement(self, node: Node) -> ExprStmt:
-        (value,) = code(node)
+        (value,) = parts(node, 1)
         return ExprStmt(self.span(node), self.expr(value))
 
     # Expressions
@@ -261,7 +271,7 @@ class _Converter:
         self.depth += 1
         if self.depth > build.MAX_DEPTH:
             span = self.span(node)
-            self.report(build.too_deep(span))
+            self.too_deep(span)
             result: Expr = ErrorExpr(span)
         else:
             result = EXPRESSIONS[node.kind_id](self, node)
@@ -269,8 +279,9 @@ class _Converter:
         return result
 
     def name(self, node: Node) -> Name:
-        span = self.span(node)
-        return Name(span, self.text[span.start : span.end])
+        base = self.base
+        start, end = node.start_byte - base, node.end_byte - base
+        return Name(new_span(Span, (start, end)), self.text[start:end])
 
     def integer(self, node: Node) -> Expr:
         return build.int_literal(self.span(node), self.slice(node), self.report)
@@ -285,27 +296,21 @@ class _Converter:
         return CtxField(self.span(node), ".".join([self.slice(child) for child in code(node)]))
 
     def parenthesized(self, node: Node) -> Expr:
-        (inner,) = code(node)
+        (inner,) = parts(node, 1)
         return self.expr(inner)
 
-    def unary(self, node: Node) -> Expr:
-        (operand,) = code(node)
+    def unary(self, node: Node) -> Unary:
+        (operand,) = parts(node, 1)
         span = self.span(node)
-        return build.unary(
-            span,
-            self.text[span.start],
-            self.expr(operand),
-            operand.kind_id == PARENTHESIZED,
-            self.report,
-        )
+        return Unary(span, self.text[span.start], self.expr(operand))
 
     def binary(self, node: Node) -> Binary:
-        left, right = code(node)
+        left, right = parts(node, 2)
         op, op_span = self.operator(node, self.span(left), self.span(right))
         return Binary(self.span(node), op, op_span, self.expr(left), self.expr(right))
 
     def index(self, node: Node) -> Index:
-        base, subscripts = code(node)
+        base, subscripts = parts(node, 2)
         return Index(
             self.span(node),
             self.expr(base),
@@ -313,7 +318,7 @@ class _Converter:
         )
 
     def point(self, node: Node) -> PointSub:
-        (index,) = code(node)
+        (index,) = parts(node, 1)
         return PointSub(self.span(node), self.expr(index))
 
     def range(self, node: Node) -> RangeSub:
@@ -325,11 +330,11 @@ class _Converter:
         return RangeSub(span, start, end)
 
     def span_subscript(self, node: Node) -> SpanSub:
-        start, length = code(node)
+        start, length = parts(node, 2)
         return SpanSub(self.span(node), self.expr(start), self.expr(length))
 
     def call(self, node: Node) -> Call:
-        callee, arguments = code(node)
+        callee, arguments = parts(node, 2)
         return Call(
             self.span(node),
             self.expr(callee),
@@ -345,7 +350,7 @@ class _Converter:
             self.span(node),
             self.name(cast(Node, field("operation"))),
             mode,
-            build.group(operand, self.report) if mode == "over" else operand,
+            operand,
             self.expr(width) if width else None,
             tuple([self.expr(child) for child in code(cast(Node, field("arguments")))]),
         )
@@ -354,6 +359,12 @@ class _Converter:
 def code(node: Node) -> list[Node]:
     """The named children that are not comments."""
     return [child for child in node.named_children if child.kind_id != COMMENT]
+
+
+def parts(node: Node, count: int) -> list[Node]:
+    """The same for a node that has `count` of them: if it has no more children, none is a comment."""
+    children = node.named_children
+    return children if len(children) == count else code(node)
 
 
 _ToExpr: TypeAlias = Callable[[_Converter, Node], Expr]

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
+from phobos_core.language.builtins import COLLECTIVES
+from phobos_core.language.operators import BINARY
 from phobos_core.syntax import build
 from phobos_core.syntax.ast import (
     Binary,
@@ -15,6 +17,7 @@ from phobos_core.syntax.ast import (
     Call,
     Collective,
     CtxField,
+    ErrorExpr,
     Expr,
     Index,
     Name,
@@ -24,18 +27,14 @@ from phobos_core.syntax.ast import (
     SpanSub,
     Subscript,
     TypeExpr,
+    Unary,
 )
-from phobos_core.syntax.stream import Abandoned, Stream, reserved
+from phobos_core.syntax.stream import LOOKAHEAD, NEVER_IN_BRACKETS, Stream, reserved
 from phobos_core.syntax.tokens import Kind
 
-# Loosest first, all left-associative.
-_LEVELS = ["||", "&&", "== !=", "< <= > >=", "|", "^", "&", "<< >>", "+ -", "* / %"]
-PRECEDENCE = {op: level for level, ops in enumerate(_LEVELS, 1) for op in ops.split()}
-
 # What stands between angle brackets binds tighter than a comparison.
-OPERAND = PRECEDENCE["|"]
+OPERAND = BINARY["|"].level
 
-GROUP_OPERATIONS = frozenset(("sum", "max", "min", "any", "all", "argmax", "reduce", "shfl"))
 MODES = frozenset(("over", "from", "xor", "down", "up"))
 
 
@@ -46,12 +45,12 @@ def expression(s: Stream, level: int = 1) -> Expr:
     left = _unary(s)
     while True:
         op = s.token
-        precedence = PRECEDENCE.get(op.text, 0)
-        if precedence < level or s.ends_statement():
+        binary = BINARY.get(op.text)
+        if binary is None or binary.level < level or s.ends_statement():
             s.depth -= 1
             return left
         s.take()
-        right = expression(s, precedence + 1)
+        right = expression(s, binary.level + 1)
         left = Binary(s.since(start), op.text, Span(op.start, op.end), left, right)
 
 
@@ -59,12 +58,14 @@ def _unary(s: Stream) -> Expr:
     op = s.token
     if op.text not in ("-", "!", "~"):
         return _postfix(s)
-    s.deeper()
     s.take()
-    parenthesized = s.here("(")
-    operand = _unary(s)
-    s.depth -= 1
-    return build.unary(s.since(op.start), op.text, operand, parenthesized, s.report)
+    inner = s.token
+    if inner.text in ("-", "!", "~"):
+        message = f"`{op.text}{inner.text}`: only one unary operator may stand before an operand"
+        help = f"put the inner one in parentheses: `{op.text}({inner.text}...)`"
+        s.fail(build.error("syntax-error", Span(op.start, inner.end), message, help))
+    operand = _postfix(s)
+    return Unary(s.since(op.start), op.text, operand)
 
 
 def _postfix(s: Stream) -> Expr:
@@ -75,7 +76,7 @@ def _postfix(s: Stream) -> Expr:
             subscripts = s.items(_subscript, "a subscript")
             expr = Index(s.since(start), expr, subscripts)
         elif s.here("("):
-            args = _arguments(s)
+            args = s.items(expression, "an argument", empty=True)
             expr = Call(s.since(start), expr, args)
         elif s.here("."):
             message = "only `ctx` has fields"
@@ -83,10 +84,6 @@ def _postfix(s: Stream) -> Expr:
         else:
             break
     return expr
-
-
-def _arguments(s: Stream) -> tuple[Expr, ...]:
-    return s.items(expression, "an argument", empty=True)
 
 
 def _primary(s: Stream) -> Expr:
@@ -131,8 +128,8 @@ def _read(s: Stream) -> Name:
 def _ctx_field(s: Stream) -> CtxField:
     start = s.take().start
     if not s.here("."):
-        message = "`ctx` is read only through its fields, such as `ctx.thread`"
-        s.fail(build.error("syntax-error", s.since(start), message))
+        message = "`ctx` is read only through its fields, such as `ctx.block.x`"
+        s.fail(build.error("reserved-name", s.since(start), message))
     fields: list[str] = []
     while len(fields) < 2 and s.here(".") and not (fields and s.ends_statement()):
         s.take()
@@ -144,22 +141,24 @@ def _ctx_field(s: Stream) -> CtxField:
 
 def _collective(s: Stream) -> Collective | None:
     """A collective or shuffle, or None where the name is only a name, compared perhaps with one named `from`."""
-    word = s.peek(2)
-    if s.token.text not in GROUP_OPERATIONS or s.peek(1).text != "<" or word.text not in MODES:
+    if s.token.text not in COLLECTIVES or s.peek(1).text != "<" or s.peek(2).text not in MODES:
         return None
     after = s.peek(3)
-    certain = after.kind in (Kind.NAME, Kind.INT, Kind.FLOAT, Kind.KEYWORD) and not after.first
-    if certain:
-        return _group(s)
-    at, diagnostics, opened = s.at, len(s.diagnostics), len(s.open)
-    state = s.depth, s.newline_ends, s.failed
-    try:
-        return _group(s)
-    except Abandoned:
-        s.at = at
-        del s.diagnostics[diagnostics:], s.open[opened:]
-        s.depth, s.newline_ends, s.failed = state
-        return None
+    plain = after.kind in (Kind.NAME, Kind.INT, Kind.FLOAT, Kind.KEYWORD) and not after.first
+    return _group(s) if plain or _closes_group(s) else None
+
+
+def _closes_group(s: Stream) -> bool:
+    """Whether a `>` with a `(` behind it ends what the `<` after this name opens."""
+    level = 0
+    for ahead in range(3, LOOKAHEAD):
+        text = s.peek(ahead).text
+        level += (text in ("(", "[")) - (text in (")", "]"))
+        if level == 0 and text == ">":
+            return s.peek(ahead + 1).text == "("
+        if level < 0 or text in NEVER_IN_BRACKETS or s.peek(ahead).kind is Kind.END:
+            return False
+    return False
 
 
 def _group(s: Stream) -> Collective:
@@ -167,10 +166,7 @@ def _group(s: Stream) -> Collective:
     newline_ends, s.newline_ends = s.newline_ends, False
     s.opened()
     mode = cast(Literal["over", "from", "xor", "down", "up"], s.take().text)
-    if mode == "over":
-        operand = build.group(_ctx_field(s) if s.here("ctx") else expression(s, OPERAND), s.report)
-    else:
-        operand = expression(s, OPERAND)
+    operand = _group_of_threads(s) if mode == "over" else expression(s, OPERAND)
     width = None
     if s.accept(","):
         s.expect("width")
@@ -181,6 +177,14 @@ def _group(s: Stream) -> Collective:
     args = s.items(expression, "an argument", empty=True)
     s.newline_ends = newline_ends
     return Collective(s.since(op.span.start), op, mode, operand, width, args)
+
+
+def _group_of_threads(s: Stream) -> Expr:
+    if s.here("ctx"):
+        return _ctx_field(s)
+    operand = expression(s, OPERAND)
+    s.report(build.error("syntax-error", operand.span, "`over` names `ctx.lane` or `ctx.thread`"))
+    return ErrorExpr(operand.span)
 
 
 def _subscript(s: Stream) -> Subscript:
@@ -199,7 +203,7 @@ def _subscript(s: Stream) -> Subscript:
     if s.accept(":"):
         end = bound()
         return RangeSub(s.since(start), first, end)
-    return PointSub(first.span, first)
+    return PointSub(s.since(start), first)
 
 
 def type_expression(s: Stream) -> TypeExpr:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phobos_core.language.diagnostic import Related
+from phobos_core.language.operators import BINARY
 from phobos_core.syntax import build
 from phobos_core.syntax.ast import (
     Assign,
@@ -29,7 +30,7 @@ from phobos_core.syntax.ast import (
     Var,
     While,
 )
-from phobos_core.syntax.recover_expressions import OPERAND, PRECEDENCE, expression, type_expression
+from phobos_core.syntax.recover_expressions import OPERAND, expression, type_expression
 from phobos_core.syntax.stream import ASSIGNMENTS, STATEMENT_WORDS, Abandoned, Stream
 from phobos_core.syntax.tokens import Kind, Token
 
@@ -127,6 +128,7 @@ def statement(s: Stream, before: list[Stmt]) -> Stmt | None:
         case ";":
             span = Span(token.start, token.end)
             s.report(build.error("syntax-error", span, "there is no statement before this `;`", "take it out"))
+            s.failed = False
             s.take()
             return None
         case _:
@@ -138,7 +140,7 @@ def _assignment_or_expression(s: Stream) -> Stmt:
     if first.text in (")", "]"):
         span = Span(first.start, first.end)
         s.fail(build.error("syntax-error", span, f"this `{first.text}` closes nothing", "take it out"))
-    if first.text in PRECEDENCE and first.text != "-":
+    if first.text in BINARY and first.text != "-":
         message = f"a statement cannot start with `{first.text}`: the one before ended at the line end"
         help = f"write `{first.text}` at the end of the line before, which then goes on"
         s.fail(build.error("syntax-error", Span(first.start, first.end), message, help))
@@ -147,8 +149,9 @@ def _assignment_or_expression(s: Stream) -> Stmt:
         result: Stmt = ExprStmt(s.since(first.start), written)
         terminator(s)
         return result
+    target_span = s.since(first.start)
     op = s.take().text
-    target = build.target(written, s.report)
+    target = build.target(written, target_span, s.report)
     assigned = value(s)
     span = s.since(first.start)
     terminator(s)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NoReturn, TypeVar
 
 from phobos_core.language.diagnostic import Diagnostic, Related
+from phobos_core.language.operators import COMPOUND
 from phobos_core.syntax import build
 from phobos_core.syntax.ast import Name, Span
 from phobos_core.syntax.tokens import Kind, Token, tokenize
@@ -17,7 +18,7 @@ from phobos_core.syntax.tokens import Kind, Token, tokenize
 T = TypeVar("T")
 
 STATEMENT_WORDS = frozenset(("let", "var", "if", "else", "for", "while", "break", "continue", "return", "kernel", "fn"))
-ASSIGNMENTS = frozenset(("=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="))
+ASSIGNMENTS = frozenset(("=", *COMPOUND))
 NEVER_IN_BRACKETS = ASSIGNMENTS | {"{", "}", ";"}
 
 # How many tokens a guess may look at, so that no text takes quadratic time.
@@ -26,7 +27,7 @@ LOOKAHEAD = 1000
 CLOSERS = {"(": ")", "[": "]", "<": ">"}
 
 
-class Abandoned(Exception):  # noqa: N818 - control flow, not an error: the diagnostic is already reported
+class Abandoned(Exception):
     pass
 
 
@@ -199,11 +200,14 @@ class Stream:
         """One level further down. The levels are bounded, as Python's stack is."""
         self.depth += 1
         if self.depth > build.MAX_DEPTH:
-            token = self.token
-            if not any(diagnostic.code == "nesting-too-deep" for diagnostic in self.diagnostics):
-                self.report(build.too_deep(Span(token.start, token.end)))
-            self.failed = True
+            self.too_deep(Span(self.token.start, self.token.end))
             raise Abandoned
+
+    def too_deep(self, span: Span) -> None:
+        """Reported once: where one thing is too deep, much that stands in it is."""
+        self.failed = True
+        if not any(diagnostic.code == "nesting-too-deep" for diagnostic in self.diagnostics):
+            self.report(build.too_deep(span))
 
     # Recovery
 
@@ -293,7 +297,7 @@ def strange(token: Token) -> str | None:
             return f"`{text}` is not a number: letters may not follow its digits"
         case Kind.BLOCK_COMMENT:
             return "a comment is `// ...`, to the end of the line"
-        case Kind.STRAY if any(character.isalnum() for character in text):
+        case Kind.STRAY if any(character.isalnum() for character in decoded(token.text)):
             return f"`{text}` is not a name: names are made of ASCII letters, digits and `_`"
         case Kind.STRAY:
             return f"`{text}` has no meaning in Phobos"
@@ -301,9 +305,12 @@ def strange(token: Token) -> str | None:
             return None
 
 
+def decoded(text: str) -> str:
+    return text.encode("latin-1").decode("utf-8", "replace")
+
+
 def readable(text: str) -> str:
-    decoded = text.encode("latin-1").decode("utf-8", "replace")
-    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in decoded[:40])
+    return "".join(c if c.isprintable() else f"\\x{ord(c):02x}" for c in decoded(text)[:40])
 
 
 def reserved(token: Token) -> Diagnostic:

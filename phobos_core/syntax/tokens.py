@@ -10,10 +10,9 @@ import re
 from enum import Enum, auto
 from typing import NamedTuple
 
-KEYWORDS = frozenset(
-    ("kernel", "fn", "let", "var", "if", "else", "for", "in", "while")
-    + ("break", "continue", "return", "true", "false", "ctx")
-)
+from phobos_core.language.keywords import KEYWORDS, RESERVED_NAME
+
+WORDS = frozenset((*KEYWORDS, RESERVED_NAME))
 
 
 class Kind(Enum):
@@ -45,7 +44,7 @@ _NUMBER = rf"(?>{_FLOAT}|[0-9]++)"
 
 _TOKEN = re.compile(
     rf"""
-      (?P<SPACE>         (?:[\ \t\v\f]|\xef\xbb\xbf|//[^\r\n]*+)++ )
+      (?P<SPACE>         (?:[\ \t\v\f]|\xef\xbb\xbf|//[^\r\n\0]*+)++ )
     | (?P<NEWLINE>       [\r\n]+ )
     | (?P<BLOCK_COMMENT> /\*.*?(?:\*/|\Z) )
     | (?P<BAD_NUMBER>    {_NUMBER}[A-Za-z_\x80-\xff][A-Za-z0-9_\x80-\xff]*+ )
@@ -72,7 +71,7 @@ def tokenize(text: str) -> list[Token]:
             first = True
             continue
         kind = Kind[name or "STRAY"]
-        if kind is Kind.NAME and match[0] in KEYWORDS:
+        if kind is Kind.NAME and match[0] in WORDS:
             kind = Kind.KEYWORD
         tokens.append(Token(kind, match[0], match.start(), match.end(), first))
         first = False

@@ -125,9 +125,7 @@ def kernel() -> Callable[..., str]:
     def run(body: str, parameters: int = 1, threads: int = 64, declarations: str = "") -> str:
         listed = ", ".join(f".param .u64 p{i}" for i in range(parameters))
         loads = "\n".join(f"ld.param.u64 %g{i}, [p{i}];" for i in range(parameters))
-        registers = (
-            ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %t, %r<32>;.reg .b64 %rd<16>, %g<4>, %o, %q;"
-        )
+        registers = ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %t, %r<32>;.reg .b64 %rd<16>, %g<4>, %o, %q;"
         start = "mov.u32 %t, %tid.x; mul.wide.u32 %o, %t, 4; add.s64 %q, %g0, %o;"
         return (
             f"{HEADER}.visible .entry k({listed})\n.maxntid {threads}\n{{\n{registers}\n{declarations}\n"

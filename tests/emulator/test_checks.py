@@ -22,9 +22,7 @@ BARRIER = "bar.sync 0;"
 STORE_OUT = "st.global.u32 [%q], %r1; ret;"
 
 
-def execute(
-    kernel: Kernel, body: str, *, threads: int = 64, grid: int = 1, size: int = 64, **options: Any
-) -> Result:
+def execute(kernel: Kernel, body: str, *, threads: int = 64, grid: int = 1, size: int = 64, **options: Any) -> Result:
     ptx = kernel(body, threads=threads, declarations=SHARED)
     return run(ptx, "k", (grid, 1, 1), [np.zeros(size, np.uint32)], **options)
 
@@ -121,11 +119,7 @@ def test_shared_memory_does_not_survive_from_block_to_block(kernel: Kernel) -> N
 
 @pytest.mark.parametrize("barrier", ["bar.sync 0;", "barrier.sync 0;", "bar.sync 3, 64;", "bar.cta.sync 1;"])
 def test_read_after_write_needs_a_barrier(kernel: Kernel, barrier: str) -> None:
-    body = (
-        ADDRESSES
-        + ".loc 1 5 1\nst.shared.u32 [%r9], %t; {} \n.loc 1 6 1\nld.shared.u32 %r1, [%r11];"
-        + STORE_OUT
-    )
+    body = ADDRESSES + ".loc 1 5 1\nst.shared.u32 [%r9], %t; {} \n.loc 1 6 1\nld.shared.u32 %r1, [%r11];" + STORE_OUT
     assert kinds(execute(kernel, body.format(barrier))) == []
     result = execute(kernel, body.format(""))
     assert kinds(result) == ["race-shared"]

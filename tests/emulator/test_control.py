@@ -108,9 +108,7 @@ def test_guards(kernel: Kernel) -> None:
 
 def test_coordinates_of_three_dimensions() -> None:
     names = [f"%{kind}.{axis}" for kind in ("tid", "ntid", "ctaid", "nctaid") for axis in "xyz"]
-    lines = "\n".join(
-        f"mov.u32 %r1, {name}; st.global.u32 [%rd1+{4 * i}], %r1;" for i, name in enumerate(names)
-    )
+    lines = "\n".join(f"mov.u32 %r1, {name}; st.global.u32 [%rd1+{4 * i}], %r1;" for i, name in enumerate(names))
     ptx = f""".version 8.0
 .target sm_80
 .address_size 64

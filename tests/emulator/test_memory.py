@@ -32,10 +32,7 @@ def test_narrow_loads_extend_into_wider_registers(kernel: Kernel, kind: str) -> 
 
 def test_narrow_stores_keep_the_low_part(kernel: Kernel) -> None:
     out = np.full(64, 0xAAAA, np.uint16)
-    body = (
-        "mad.lo.u32 %r1, %t, 1000, 5; shr.u64 %rd1, %o, 1; add.s64 %rd1, %rd1, %g0;"
-        "st.global.u8 [%rd1], %r1; ret;"
-    )
+    body = "mad.lo.u32 %r1, %t, 1000, 5; shr.u64 %rd1, %o, 1; add.s64 %rd1, %rd1, %g0;st.global.u8 [%rd1], %r1; ret;"
     launch(kernel(body), "k", (1, 1, 1), [out])
     expected = 0xAA00 | ((np.arange(64) * 1000 + 5) & 0xFF)
     np.testing.assert_array_equal(out, expected)
@@ -99,11 +96,7 @@ def test_constant_arrays(kernel: Kernel) -> None:
     )
     ptx = kernel(body)
     entry = ptx.index(".visible")
-    ptx = (
-        ptx[:entry]
-        + ".const .align 4 .b8 table[16] = {1, 0, 0, 0, 2, 0, 0, 0, 3, 1, 0, 0, 4};\n"
-        + ptx[entry:]
-    )
+    ptx = ptx[:entry] + ".const .align 4 .b8 table[16] = {1, 0, 0, 0, 2, 0, 0, 0, 3, 1, 0, 0, 4};\n" + ptx[entry:]
     launch(ptx, "k", (1, 1, 1), [out])
     np.testing.assert_array_equal(out, np.resize(np.array([1, 2, 259, 4]) + 2, 64))
 
