@@ -244,10 +244,8 @@ def _right_operands(cg: Context, evaluation: Evaluation, patch: _Patch, k: Coord
     columns = [column.plus(i) for column in patch.columns for i in range(run)]
     along = [_operand(cg, evaluation, patch, patch.rhs, (column, k), step) for column in columns]
     wide = cg.type(patch.accumulator)
-    elements = [cg.lanes(v, wide, step) for v in along]
     return [
-        [cg.gathered([elements[j + i][part] for i in range(group)], wide) for j in range(0, len(columns), group)]
-        for part in range(step)
+        [cg.picked(along[j : j + group], wide, step, part) for j in range(0, len(along), group)] for part in range(step)
     ]
 
 
