@@ -249,15 +249,24 @@ def over_limit(kernel: Kernel) -> PassError:
         if kernel.dynamic_shared
         else f"the {most // 1024} KB of static shared memory"
     )
+    groups = sorted(_copies(tiles), key=lambda group: -group[0].bytes)
     rows = [
-        (t.name, "x".join(map(str, t.shape)), str(t.mem.element), f"{t.bytes:,}", f"lines {t.lines[0]}-{t.lines[1]}")
-        for t in sorted(tiles, key=lambda t: -t.bytes)
+        (
+            group[0].name,
+            "x".join(map(str, group[0].shape)),
+            str(group[0].mem.element),
+            f"{group[0].bytes:,} bytes",
+            f"lines {min(t.lines[0] for t in group)}-{max(t.lines[1] for t in group)}",
+        )
+        for group in groups
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = "\n".join(
-        f"  {n:<{widths[0]}}  {s:<{widths[1]}}  {e:<{widths[2]}}  {b:>{widths[3]}} bytes  {live}"
-        for n, s, e, b, live in rows
+        f"  {name:<{widths[0]}}  {shape:<{widths[1]}}  {element:<{widths[2]}}  {size:>{widths[3]}}  {live}"
+        for name, shape, element, size, live in rows
     )
+    total = sum(group[0].bytes for group in groups)
+    reuse = f"; its tiles, which take {total:,} bytes without reuse:" if total > used else "; its tiles:"
     per_block = TARGETS[kernel.target].shared_per_block
     help = "make the tiles smaller"
     if any(t.alloc.attrs["stages"] > 1 for t in tiles):
@@ -268,6 +277,6 @@ def over_limit(kernel: Kernel) -> PassError:
         "over-shared-limit",
         kernel.line,
         f"`{kernel.name}`{f' with {config}' if config else ''} needs {used:,} bytes of shared memory, more than "
-        f"{limit_text}; its tiles, some of which share bytes:\n{table}",
+        f"{limit_text}{reuse}\n{table}",
         help,
     )
