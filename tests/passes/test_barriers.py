@@ -12,10 +12,12 @@ from phobos_core.passes.materialize import materialize
 from phobos_core.passes.place_barriers import place_barriers
 from phobos_core.passes.place_shared import place_shared
 from phobos_core.passes.schedule import schedule
-from tests.passes.programs import Programs
+from tests.passes.programs import ROWS, Programs
 from tests.passes.simulator import Simulation
 
 PATHS = 12
+# Of 0, 1, 2, 3 trips, and enough for the loop variable to reach every row of a tensor.
+TRIP_WEIGHTS = (6, 6, 6, 6, 1)
 # A needed barrier shows on some path; the rarest takes a certain side of several branches.
 MANY_PATHS = 400
 
@@ -31,7 +33,10 @@ def conflicts(kernel: Kernel, seed: int, scan_shift: int = 0) -> list[str]:
     random = Random(seed)
     if seed < 2:
         return Simulation(kernel, lambda: 2, lambda: seed == 0, scan_shift).run()
-    return Simulation(kernel, lambda: random.randint(0, 3), lambda: random.random() < 0.5, scan_shift).run()
+    trips = (0, 1, 2, 3, ROWS)
+    return Simulation(
+        kernel, lambda: random.choices(trips, TRIP_WEIGHTS)[0], lambda: random.random() < 0.5, scan_shift
+    ).run()
 
 
 @settings(max_examples=60, deadline=None)
