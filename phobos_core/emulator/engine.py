@@ -56,6 +56,7 @@ class Engine:
     joins: dict[int, Join] = field(default_factory=dict)
     barriers: Barriers = field(init=False)
     alone: int = 0
+    late_blocks: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.barriers = Barriers(self.geometry, self.recorder, self.races)
@@ -66,6 +67,7 @@ class Engine:
         self.joins = {}
         self.barriers.reset()
         limit = self.instructions + self.max_steps
+        self.late_blocks = set()
         while True:
             while self.runnable:
                 self._execute(self.runnable.pop(), limit)
@@ -95,7 +97,9 @@ class Engine:
             self.instructions += block.size
             self.lane_instructions += block.size * active.count
             if self.instructions > limit:
-                raise self._endless(group)
+                self.late_blocks.add(group.block)
+                if self.instructions > limit + self.max_steps // 10:
+                    raise self._endless(group)
             terminator = block.terminator
             match terminator:
                 case Jump(target):
@@ -310,8 +314,8 @@ class Engine:
         return free
 
     def _endless(self, group: Group) -> BaseException:
-        blocks = self.program.blocks
-        loop = self.program.flow.loop_at(group.block)
-        site = blocks[loop[1] if loop else group.block].site
+        """The loop at fault is the innermost around all blocks that run once the budget is spent."""
+        loop = self.program.flow.loop_around(self.late_blocks)
+        site = self.program.blocks[loop[1] if loop else group.block].site
         message = f"the loop still runs after {self.max_steps} instructions"
         return self.recorder.halt("endless-loop", message, site, int(group.active.lanes[0]))

@@ -28,14 +28,15 @@ from phobos_core.emulator.memory import (
 )
 from phobos_core.emulator.numerics.perturb import Perturbation
 from phobos_core.emulator.ops.integer import CARRY
+from phobos_core.emulator.parser import parse
 from phobos_core.emulator.program import build
 from phobos_core.emulator.provenance import written_parameters
-from phobos_core.emulator.ptx import Kernel, Module, Parameter, Variable, parse
+from phobos_core.emulator.ptx import Kernel, Module, Parameter, Variable
 from phobos_core.emulator.result import Coordinates, EmulatorFault, LaunchError, Result, Stats
 from phobos_core.emulator.shadow import Shadow
 from phobos_core.emulator.special import special_registers
 
-DEFAULT_MAX_STEPS = 20_000_000
+DEFAULT_MAX_STEPS = 5_000_000
 LANES_PER_BATCH = 8192
 POLLING_LANES_PER_BATCH = 1 << 16
 BYTES_PER_BATCH = 64 << 20
@@ -106,9 +107,13 @@ class _Argument:
         self.region.store.data[: raw.size] = raw
 
     def copy_out(self) -> None:
-        """Back into the caller's array, which may be a strided view."""
-        raw = self.region.store.data[: self.region.size].copy()
-        self.array[...] = raw.view(self.array.dtype).reshape(self.array.shape)
+        """Back into the caller's array, which may be a strided view; one that did not change is left alone."""
+        raw = self.region.store.data[: self.region.size]
+        if np.array_equal(raw, np.ascontiguousarray(self.array).reshape(-1).view(np.uint8)):
+            return
+        if not self.array.flags.writeable:
+            raise LaunchError(f"the kernel writes to `{self.region.store.name}`, which is a read-only array")
+        self.array[...] = raw.copy().view(self.array.dtype).reshape(self.array.shape)
 
 
 def _block_shape(kernel: Kernel, block: Coordinates | int | None) -> Coordinates:

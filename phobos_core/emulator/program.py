@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from phobos_core.emulator.cfg import BRANCHES, ENDS, ControlFlow, control_flow, is_wait
-from phobos_core.emulator.decode import Decoder, Value, unsupported
+from phobos_core.emulator.decode import Decoder, MicroOp, Value, unsupported
 from phobos_core.emulator.machine import Active, Array
 from phobos_core.emulator.ops import handler_of
 from phobos_core.emulator.ops.load_store import STRONG_WORDS
-from phobos_core.emulator.ptx import Instruction, Operand, Symbol
+from phobos_core.emulator.ptx import Instruction, Operand, PtxError, Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,7 @@ def build(decoder: Decoder) -> Program:
         last = instructions[-1]
         ends = last.opcode in BRANCHES or last.opcode in ENDS or is_wait(last)
         following = flow.block_after(basic)
-        operations = [
-            decoder.guarded(handler_of(at)(decoder, at), at) for at in (instructions[:-1] if ends else instructions)
-        ]
+        operations = [_operation(decoder, at) for at in (instructions[:-1] if ends else instructions)]
         terminator = _terminator(decoder, flow, last, following) if ends else Jump(following)
         blocks.append(
             Block(
@@ -108,6 +106,13 @@ def build(decoder: Decoder) -> Program:
             )
         )
     return Program(tuple(blocks), flow)
+
+
+def _operation(decoder: Decoder, at: Instruction) -> MicroOp:
+    try:
+        return decoder.guarded(handler_of(at)(decoder, at), at)
+    except (IndexError, ValueError) as error:
+        raise PtxError(f"the operands of `{at.name}` are not understood", at.ptx_line, at.line) from error
 
 
 def _terminator(decoder: Decoder, flow: ControlFlow, at: Instruction, following: int) -> Terminator:

@@ -388,6 +388,22 @@ def test_endless_loop_names_its_line(kernel: Kernel) -> None:
     assert result.findings[0].line == 20
 
 
+def test_endless_loop_around_one_that_ends(kernel: Kernel) -> None:
+    body = """mov.u32 %r1, 0;
+    OUTER: mov.u32 %r2, 0;
+    .loc 1 30 1
+    INNER: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 50; @%p1 bra INNER;
+    .loc 1 31 1
+    setp.lt.u32 %p2, %r1, 100; @%p2 bra OUTER;
+    ret;"""
+    result = execute(kernel, body, max_steps=10_000)
+    assert [(each.kind, each.line) for each in result.findings] == [("endless-loop", 31)]
+
+
+def test_a_short_warp_counts_as_a_whole_one_at_a_counted_barrier(kernel: Kernel) -> None:
+    assert kinds(execute(kernel, "bar.sync 1, 64; st.global.u32 [%q], 1; ret;", threads=48)) == []
+
+
 def test_trap_with_its_line(kernel: Kernel) -> None:
     body = "setp.ne.u32 %p1, %t, {};\n@%p1 bra FINE;\n.loc 1 2 1\ntrap;\nFINE: ret;"
     assert kinds(execute(kernel, body.format(1000).replace("ne", "lt"))) == []
