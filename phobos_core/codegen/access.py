@@ -24,7 +24,7 @@ def load(cg: Context, memory: Memory, pointer: str, width: int, condition: str =
         half = width // 2
         low = load(cg, memory, pointer, half, condition)
         high = load(cg, memory, advanced(cg, memory, pointer, str(size // 2)), half, condition)
-        return concatenated(cg, low, high, cg.type(memory.element), half)
+        return cg.concatenated(low, high, cg.type(memory.element), half)
     return _predicated_load(cg, memory, pointer, type, size, condition)
 
 
@@ -42,15 +42,6 @@ def store(cg: Context, memory: Memory, pointer: str, operand: str, width: int, c
             store(cg, memory, advanced(cg, memory, pointer, str(part * size // 2)), piece, half, condition)
     else:
         _predicated_store(cg, memory, pointer, operand, type, size, condition)
-
-
-def concatenated(cg: Context, low: str, high: str, element: str, width: int) -> str:
-    """The vector of twice the width; each half has `width` elements."""
-    if width == 1:
-        return cg.gathered([low, high], element)
-    type = f"<{width} x {element}>"
-    lanes = ", ".join(f"i32 {i}" for i in range(2 * width))
-    return cg.writer.pure(f"shufflevector {type} {low}, {type} {high}, <{2 * width} x i32> <{lanes}>")
 
 
 def _predicated_load(cg: Context, memory: Memory, pointer: str, type: str, size: int, condition: str) -> str:
