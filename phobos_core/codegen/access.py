@@ -51,14 +51,12 @@ def _predicated_load(cg: Context, memory: Memory, pointer: str, type: str, size:
     space = _SPACES[memory.space] + (".nc" if memory.read_only else "")
     text = f"@${count} ld.{space}{opcode} {target}, [${count + 1}];"
     # The outputs start as 0: a load that does not happen leaves them so.
-    constraints = [f"={constraint}"] * count + ["b", "l"] + [str(i) for i in range(count)]
-    if not memory.read_only:
-        constraints.append("~{memory}")
+    # "Memory" keeps the load at its place: one that is used again far below would hold registers all the way.
+    constraints = [f"={constraint}"] * count + ["b", "l"] + [str(i) for i in range(count)] + ["~{memory}"]
     result = word if count == 1 else "{ " + ", ".join([word] * count) + " }"
     zeros = "".join(f", {word} 0" for _ in range(count))
-    call = f'call {result} asm "{text}", "{",".join(constraints)}"'
     arguments = f"(i1 {condition}, ptr addrspace({memory.space}) {pointer}{zeros})"
-    loaded = cg.writer.pure(call + arguments) if memory.read_only else cg.writer.value(call + arguments)
+    loaded = cg.writer.value(f'call {result} asm "{text}", "{",".join(constraints)}"{arguments}')
     if size == 1:
         return cg.writer.pure(f"trunc i16 {loaded} to i8")
     if count == 1:
