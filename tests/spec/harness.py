@@ -8,6 +8,7 @@
     ```run grid=2,1 device=emulator   runs the source above, on the reference and on the emulator unless one is named;
     X = arange(8)                     with several kernels, `kernel=name`. One assignment a parameter, in order: a
     s = 2.0                           Python expression over NumPy, given the parameter's element type
+    Y is X                            the array of an earlier parameter, passed twice
     expect Y = 2 * arange(8)          exactly
     expect Y ~ exp(X)                 within 2e-5, relative and absolute (a tolerance may follow the name: `Y[1e-3] ~`)
     refused words                     instead: the launch is refused, before anything runs

@@ -27,7 +27,8 @@ DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64
     name: np.dtype(name.replace("i", "int").replace("u", "uint")) for name in ("i8", "i32", "i64", "u8", "u16", "u32")
 }
 EXPECT = re.compile(r"^expect (\w+)(?:\[([\d.e-]+)\])? ([=~]) (.*)$")
-FAULT = re.compile(r"^fault \[([\w-]+)\] (.*)$")
+FAULT = re.compile(r"^fault \[([\w-]+)\] ?(.*)$")
+SAME = re.compile(r"^(\w+) is (\w+)$")
 COUNTED = re.compile(r"^(\d+) x (.*)$")
 
 
@@ -88,15 +89,19 @@ def test_runs(case: Case, block: Block, device: Device) -> None:
     grid = tuple(int(n) for n in block.words.get("grid", "1").split(","))
     namespace: dict[str, Any] = {**vars(np), "np": np, "bfloat16": ml_dtypes.bfloat16}
     given: dict[str, Any] = {}
+    same: dict[str, str] = {}
     expected = []
     for line in block.lines:
         if line.startswith(("expect ", "refused ", "fault ")):
             expected.append(line)
+        elif match := SAME.match(line):
+            same[match[1]] = match[2]
         else:
             name, value = line.split("=", 1)
             given[name.strip()] = namespace[name.strip()] = eval(value, namespace)
-    arguments = [_argument(param.type, given[param.name]) for param in params]
-    given |= {param.name: argument for param, argument in zip(params, arguments, strict=True)}
+    for param in params:
+        given[param.name] = given[same[param.name]] if param.name in same else _argument(param.type, given[param.name])
+    arguments = [given[param.name] for param in params]
     assert expected, "a run that expects nothing"
     if expected[0].startswith("refused "):
         with pytest.raises(LaunchError, match=re.escape(expected[0].removeprefix("refused "))):
