@@ -48,9 +48,12 @@ def check_kernel(
             f"`{node.name.text}` is nested too deeply to be checked",
             help="bind a part of the expression to a name with `let`",
         )
+    broken: set[tuple[str, ast.Span]] = set()  # two axes that do not fit are one mistake
     for constraint in cx.constraints:
-        diagnostic = evaluate(constraint, cx.search)
+        place = (constraint.code, constraint.span)
+        diagnostic = evaluate(constraint, cx.search) if place not in broken else None
         if diagnostic is not None:
+            broken.add(place)
             cx.diagnostics.append(diagnostic)
     failed = any(diagnostic.severity == "error" for diagnostic in cx.diagnostics)
     return KernelResult(
