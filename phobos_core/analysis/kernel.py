@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from phobos_core.analysis import calls, expressions
@@ -47,10 +47,7 @@ def check_kernel(
             f"`{node.name.text}` is nested too deeply to be checked",
             help="bind a part of the expression to a name with `let`",
         )
-    for constraint in cx.constraints:
-        diagnostic = evaluate(constraint, cx.search)
-        if diagnostic is not None:
-            cx.diagnostics.append(diagnostic)
+    cx.diagnostics.extend(_broken_constraints(cx))
     failed = any(diagnostic.severity == "error" for diagnostic in cx.diagnostics)
     return KernelResult(
         None if failed else kernel,
@@ -59,6 +56,19 @@ def check_kernel(
         tuple(cx.symbols),
         frozenset(cx.called),
     )
+
+
+def _broken_constraints(cx: Context) -> Iterator[Diagnostic]:
+    """One diagnostic for each place, though both axes of a shape may break the rule there."""
+    reported: set[tuple[str, ast.Span]] = set()
+    for constraint in cx.constraints:
+        place = (constraint.code, constraint.span)
+        if place in reported:
+            continue
+        diagnostic = evaluate(constraint, cx.search)
+        if diagnostic is not None:
+            reported.add(place)
+            yield diagnostic
 
 
 def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
