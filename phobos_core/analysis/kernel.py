@@ -59,15 +59,16 @@ def check_kernel(
 
 
 def _broken_constraints(cx: Context) -> Iterator[Diagnostic]:
-    """One diagnostic for each place, though both axes of a shape may break the rule there."""
-    reported: set[tuple[str, ast.Span]] = set()
+    """One diagnostic for each mistake: both axes of a shape may break a rule, and a value whose operand broke one
+    says nothing new when it does not fit either."""
+    reported: list[ast.Span] = []
     for constraint in cx.constraints:
-        place = (constraint.code, constraint.span)
-        if place in reported:
+        span = constraint.span
+        if any(span.start <= inner.start and inner.end <= span.end for inner in reported):
             continue
         diagnostic = evaluate(constraint, cx.search)
         if diagnostic is not None:
-            reported.add(place)
+            reported.append(span)
             yield diagnostic
 
 
