@@ -1,24 +1,32 @@
 """Reads a page of the executable spec: Markdown prose with kernels, and beside them what must hold.
 
-    ```phobos target=sm_80 N=8        a source; key=value words are the target, or values for -D
-    kernel k(...) { ... }             // error: [code] part of the message, or of its help    on the line it starts
-    ```                               // warning: [code] ..., // note: [code] ...   likewise
-    ```run grid=2                     runs the source above on the reference and on the emulator
-    X = arange(8)                     one assignment a parameter: a Python expression over NumPy, given the
-    s = 2.0                           parameter's element type; `f16(..)` and the other types convert to it
-    expect Y = 2 * arange(8)          exactly, but that any NaN equals any other
+    ```phobos target=sm_80 N=8        a source; `index_bits=32`, or values for -D
+    kernel k(...) { ... }
+    ```
+      // error: [code] words          at the end of the line where the diagnostic starts, with words of its message or
+                                      of its help; also `warning` and `note`. A source without any is accepted, by the
+                                      build too, without any diagnostic
+    ```run grid=2,1 device=emulator   runs the source above, on the reference and on the emulator unless one is named;
+    X = arange(8)                     with several kernels, `kernel=name`. One assignment a parameter, in order: a
+    s = 2.0                           Python expression over NumPy, given the parameter's element type; `f16(..)` and
+                                      the other types convert to it
+    expect Y = 2 * arange(8)          exactly, the sign of a zero too, but that any NaN equals any other
     expect Y ~ exp(X)                 within 2e-5, relative and absolute (a tolerance may follow the name: `Y[1e-3] ~`)
-    fails part of the message         in place of `expect`: the launch is refused, or the device finds a fault
-    warns part of the message         the reference reports a value that the language leaves unspecified
+    refused words                     instead: the launch is refused, before anything runs
+    fault [code] words                instead: the device finds this fault of the kernel
+    fails words                       instead: one of the two
+    warns words                       besides: the reference reports a value that the language leaves unspecified
     ```
     ```ptx sm_80                      patterns, one a line, found in this order in the PTX for that target;
-    ld.global.v4                      `! pattern` must not occur at all
+    ld.global.v4                      `! pattern` must not occur at all, `2 x pattern` exactly so often
     ```
-    ```report sm_80                   Python expressions, one a line, that hold for the report of that target:
-    launch.threads == 128             its keys are names, and `choices` lists `op: choice (reason)` of each decision
+    ```report sm_80                   facts of the report, one a line: a Python expression over its fields and
+    shared <= 4096                    `shared` (the bytes placed), `tile` (the tiles by name);
+    decision: words                   words of a decision's `op: choice: reason`; `! decision: words` in none;
+                                      `choices` lists them all as `op: choice (reason)`
     ```
 
-A source without comments is accepted, by the build too, without any diagnostic. A heading names the cases below it.
+A heading names the cases below it.
 """
 
 from __future__ import annotations
@@ -26,9 +34,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 FENCE = re.compile(r"^```(\w+)?[ ]*(.*)$")
-EXPECTATION = re.compile(r"//\s*(error|warning|note): \[([\w-]+)\]\s*(.*?)\s*(?=//|$)")
+EXPECTATION = re.compile(r"//\s*(error|warning|note): \[([\w-]+)\]\s*(.*?)\s*(?=$|//)")
 
 
 @dataclass(frozen=True)
@@ -41,11 +50,15 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Block:
-    """A block that says something of the source above it. `line` is that of its first line in the page, from 1."""
+    """What must hold of the source above it."""
 
-    line: int
+    line: int  # of its first line in the page, from 1
     options: str
     body: str
+
+    @property
+    def words(self) -> dict[str, str]:
+        return dict(word.split("=") for word in self.options.split() if "=" in word)
 
     @property
     def lines(self) -> list[str]:
@@ -59,6 +72,7 @@ class Case:
     source: str
     target: str = "sm_80"
     dims: dict[str, int] = field(default_factory=dict)
+    index_bits: Literal[32, 64] = 64
     runs: list[Block] = field(default_factory=list)
     patterns: list[Block] = field(default_factory=list)
     reports: list[Block] = field(default_factory=list)
@@ -92,22 +106,16 @@ def read_page(path: Path) -> list[Case]:
         body = "\n".join(lines[start:position])
         position += 1
         kind, options = match.group(1), match.group(2).strip()
-        block = Block(start + 1, options, body)
-        match kind:
-            case "phobos":
-                seen += 1
-                words = dict(word.split("=") for word in options.split())
-                target = words.pop("target", "sm_80")
-                dims = {k: int(v) for k, v in words.items()}
-                cases.append(Case(f"{heading} #{seen}", start, body, target, dims))
-            case "run":
-                cases[-1].runs.append(block)
-            case "ptx":
-                cases[-1].patterns.append(block)
-            case "report":
-                cases[-1].reports.append(block)
-            case None | "text":
-                pass
-            case _:
-                raise ValueError(f"{path}:{start}: a block of kind `{kind}` is not known here")
+        if kind == "phobos":
+            seen += 1
+            words = dict(word.split("=") for word in options.split() if "=" in word)
+            target = words.pop("target", "sm_80")
+            bits: Literal[32, 64] = 32 if words.pop("index_bits", "64") == "32" else 64
+            dims = {k: int(v) for k, v in words.items()}
+            cases.append(Case(f"{heading} #{seen}", start, body, target, dims, bits))
+        elif kind in ("run", "ptx", "report"):
+            block = Block(start + 1, options, body)
+            {"run": cases[-1].runs, "ptx": cases[-1].patterns, "report": cases[-1].reports}[kind].append(block)
+        elif kind not in (None, "text"):
+            raise ValueError(f"{path}:{start}: a block of kind `{kind}` is not known here")
     return cases

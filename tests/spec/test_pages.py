@@ -7,86 +7,91 @@ import warnings
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import phobos_core as phobos
+from phobos_core.analysis.program import TensorType
+from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report.source import Source
 from phobos_core.runtime import frontend
 from phobos_core.runtime.arguments import LaunchError
 from phobos_core.runtime.devices import KernelFault
-from phobos_core.runtime.module import Kernel
+from phobos_core.runtime.module import Device, Kernel, Module
 from phobos_core.runtime.options import Options
 from tests.spec.harness import Block, Case, read_page
 
-PAGES = sorted(p for p in Path(__file__).parent.glob("*.md") if p.name != "README.md")
-NAMED = [(page.stem, case) for page in PAGES for case in read_page(page)]
-CASES = [pytest.param(case, id=f"{page}:{case.name}") for page, case in NAMED]
-RUNS = [
-    pytest.param(case, block, device, id=f"{page}:{case.name}:{device}:{block.line}")
-    for page, case in NAMED
-    for block in case.runs
-    for device in ("reference", "emulator")
-]
-PATTERNS = [
-    pytest.param(case, block, id=f"{page}:{case.name}:ptx:{block.line}")
-    for page, case in NAMED
-    for block in case.patterns
-]
-REPORTS = [
-    pytest.param(case, block, id=f"{page}:{case.name}:report:{block.line}")
-    for page, case in NAMED
-    for block in case.reports
-]
+PAGES = {page: read_page(page) for page in sorted(Path(__file__).parent.glob("*.md")) if page.name != "README.md"}
+CASES = [(f"{page.stem}:{case.name}", case) for page, cases in PAGES.items() for case in cases]
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "bool": np.bool_} | {
     name: np.dtype(name.replace("i", "int").replace("u", "uint")) for name in ("i8", "i32", "i64", "u8", "u16", "u32")
 }
+OUTCOMES = ("expect ", "refused ", "fault ", "fails ", "warns ")
 EXPECT = re.compile(r"^expect (\w+)(?:\[([\d.e-]+)\])? ([=~]) (.*)$")
-FAILURE = re.compile(r"^(fails|warns) (.*)$")
+FAULT = re.compile(r"^fault \[([\w-]+)\] (.*)$")
+COUNTED = re.compile(r"^(\d+) x (.*)$")
 
 
-def as_type(dtype: Any, value: Any) -> np.ndarray[Any, Any]:
+def _as_type(dtype: Any, value: Any) -> np.ndarray[Any, Any]:
     return np.asarray(value).astype(dtype)
 
 
-CONVERSIONS: dict[str, Callable[[Any], Any]] = {name: partial(as_type, dtype) for name, dtype in DTYPES.items()}
-NAMES: dict[str, Any] = {**vars(np), "np": np, **CONVERSIONS}
+NAMES: dict[str, Any] = {
+    **vars(np),
+    "np": np,
+    "bfloat16": ml_dtypes.bfloat16,
+    **{name: partial(_as_type, dtype) for name, dtype in DTYPES.items()},
+}
+
+
+def params_of(blocks: str) -> list[Any]:
+    """The blocks of one kind, each with its case."""
+    return [
+        pytest.param(case, block, id=f"{name}:{block.line}") for name, case in CASES for block in getattr(case, blocks)
+    ]
 
 
 @cache
-def compiled(source: str, target: str, dims: tuple[tuple[str, int], ...]) -> phobos.Module:
-    return phobos.compile_text(source, name="page.ph", target=target, dims=dict(dims))
+def _compiled(source: str, target: str, dims: tuple[tuple[str, int], ...], index_bits: Literal[32, 64]) -> Module:
+    return phobos.compile_text(source, name="page.ph", target=target, dims=dict(dims), index_bits=index_bits)
 
 
-def the_kernel(case: Case, target: str | None = None) -> Kernel:
-    (kernel,) = compiled(case.source, target or case.target, tuple(case.dims.items())).values()
-    return kernel
+def compiled(case: Case, block: Block, target: str | None = None) -> Kernel:
+    module = _compiled(case.source, target or case.target, tuple(case.dims.items()), case.index_bits)
+    return module[block.words.get("kernel", next(iter(module)))]
 
 
-def diagnostics_of(case: Case) -> list[Any]:
+def checked(case: Case) -> frontend.Checked:
+    options = Options(target=case.target, bindings=case.dims, index_bits=case.index_bits)
+    return frontend.check(Source("page.ph", case.source.encode()), options)
+
+
+def diagnostics_of(case: Case) -> list[Diagnostic]:
     """Those of the check, or, where it finds no error, those of the build as well."""
-    options = Options(target=case.target, bindings=case.dims)
-    checked = frontend.check(Source("page.ph", case.source.encode()), options)
-    if checked.failed:
-        return [finding.diagnostic for finding in checked.findings]
+    found = checked(case)
+    if found.failed:
+        return [finding.diagnostic for finding in found.findings]
     try:
-        return compiled(case.source, case.target, tuple(case.dims.items())).diagnostics
+        return _compiled(case.source, case.target, tuple(case.dims.items()), case.index_bits).diagnostics
     except phobos.CompileError as error:
         return error.diagnostics
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES])
 def test_diagnostics(case: Case) -> None:
     found = diagnostics_of(case)
     lines = [case.source.encode()[: d.start].count(b"\n") for d in found]
     left = list(zip(lines, found, strict=True))
     for expected in case.expectations:
         for line, diagnostic in left:
-            if (line, diagnostic.severity, diagnostic.code) == (expected.line, expected.severity, expected.code):
-                assert expected.message in f"{diagnostic.message}; {diagnostic.help}"
+            if (line, diagnostic.severity, diagnostic.code) == (
+                expected.line,
+                expected.severity,
+                expected.code,
+            ) and expected.message in f"{diagnostic.message}; {diagnostic.help}":
                 left.remove((line, diagnostic))
                 break
         else:
@@ -94,71 +99,103 @@ def test_diagnostics(case: Case) -> None:
     assert not left, f"page line {case.line + left[0][0] + 1}: not expected: {left[0][1]}"
 
 
-@pytest.mark.parametrize(("case", "block", "device"), RUNS)
+@pytest.mark.parametrize("device", ["reference", "emulator"])
+@pytest.mark.parametrize(("case", "block"), params_of("runs"))
 @np.errstate(all="ignore")
-def test_runs(case: Case, block: Block, device: str) -> None:
-    kernel = the_kernel(case)
-    words = dict(word.split("=") for word in block.options.split())
-    grid = tuple(int(n) for n in words.get("grid", "1").split(","))
-    namespace = dict(NAMES)
-    checks: list[tuple[str, str | None, str, str]] = []
-    outcome = ("", "")
+def test_runs(case: Case, block: Block, device: Device) -> None:
+    if block.words.get("device", device) != device:
+        return
+    kernel = compiled(case, block)
+    (params,) = (k.kernel.params for k in checked(case).kernels if k.kernel.name == kernel.name)
+    grid = tuple(int(n) for n in block.words.get("grid", "1").split(","))
+    namespace: dict[str, Any] = dict(NAMES)
+    outcomes = []
     for line in block.lines:
-        if match := EXPECT.match(line):
-            checks.append(match.groups())  # type: ignore[arg-type]  # as many groups as the tuple has parts
-        elif match := FAILURE.match(line):
-            outcome = match.groups()  # type: ignore[assignment]  # likewise
+        if line.startswith(OUTCOMES):
+            outcomes.append(line)
         else:
             name, value = line.split("=", 1)
             namespace[name.strip()] = eval(value, namespace)
-    given = {
-        p.name: as_type(DTYPES[p.dtype], namespace[p.name]).copy() if p.kind == "tensor" else namespace[p.name]
-        for p in kernel.report.params
-        if p.kind != "dim"
-    }
+    given = {param.name: _argument(param.type, namespace[param.name]) for param in params}
     launch = partial(kernel.launch, grid, *given.values(), device=device)
-    if outcome[0] == "fails":
-        with pytest.raises((LaunchError, KernelFault), match=re.escape(outcome[1])):
-            launch()
+    assert outcomes, "a run that expects nothing"
+    kind, _, words = outcomes[0].partition(" ")
+    if kind in ("refused", "fails", "fault"):
+        _refused(launch, kind, words)
         return
+    warns = [words for kind, _, words in (line.partition(" ") for line in outcomes) if kind == "warns"]
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         launch()
-    if outcome[0] == "warns" and device == "reference":
-        assert any(outcome[1] in str(warning.message) for warning in warned)
+    if device == "reference" and warns:
+        assert any(warns[0] in str(warning.message) for warning in warned)
     else:
         assert not warned
-    assert checks or outcome[0], "a run that expects nothing"
-    for name, tolerance, relation, text in checks:
-        found = given[name]
-        expected = np.broadcast_to(as_type(found.dtype, eval(text, namespace)), found.shape)
-        if found.dtype.kind not in "iu":  # NumPy knows NaN and the sign of a zero in its own types only
-            found, expected = found.astype(np.float64), expected.astype(np.float64)
-        if relation == "=":
-            np.testing.assert_array_equal(found, expected)
-            signs = (np.signbit(np.where(a == 0, a, 0)) for a in (found, expected))
-            np.testing.assert_array_equal(*signs, "the sign of a zero")
-        else:
-            bound = float(tolerance or 2e-5)
-            np.testing.assert_allclose(found, expected, bound, bound)
+    for line in outcomes:
+        if line.startswith("expect "):
+            _compare(line, given, namespace)
 
 
-@pytest.mark.parametrize(("case", "block"), PATTERNS)
+def _argument(type_: Any, value: Any) -> Any:
+    """The value as the launch takes it: an array of its own, since a kernel writes into it."""
+    return _as_type(DTYPES[type_.element.name], value).copy() if isinstance(type_, TensorType) else value
+
+
+def _refused(launch: Callable[[], None], kind: str, words: str) -> None:
+    kinds = {"refused": LaunchError, "fault": KernelFault, "fails": (LaunchError, KernelFault)}
+    fault = FAULT.match(f"{kind} {words}")
+    with pytest.raises(kinds[kind], match=None if fault else re.escape(words)) as raised:  # type: ignore[arg-type]
+        launch()
+    if fault:
+        found = [finding.diagnostic for finding in raised.value.findings]  # type: ignore[attr-defined]
+        assert any(d.code == fault[1] and fault[2] in d.message for d in found), found
+
+
+def _compare(line: str, given: dict[str, Any], namespace: dict[str, Any]) -> None:
+    match = EXPECT.match(line)
+    assert match, line
+    name, tolerance, relation, text = match.groups()
+    found = given[name]
+    expected = np.broadcast_to(_as_type(found.dtype, eval(text, namespace)), found.shape)
+    if found.dtype.kind not in "iu":  # NumPy knows NaN and the sign of a zero in its own types only
+        found, expected = found.astype(np.float64), expected.astype(np.float64)
+    if relation == "=":
+        np.testing.assert_array_equal(found, expected)
+        signs = (np.signbit(np.where(a == 0, a, 0)) for a in (found, expected))
+        np.testing.assert_array_equal(*signs, "the sign of a zero")
+    else:
+        bound = float(tolerance or 2e-5)
+        np.testing.assert_allclose(found, expected, bound, bound)
+
+
+@pytest.mark.parametrize(("case", "block"), params_of("patterns"))
 def test_ptx(case: Case, block: Block) -> None:
-    ptx = the_kernel(case, block.options).ptx
+    target = next((word for word in block.options.split() if "=" not in word), None)
+    ptx = compiled(case, block, target).ptx
     position = 0
     for line in block.lines:
         if line.startswith("! "):
             assert line[2:] not in ptx
-            continue
-        at = ptx.find(line, position)
-        assert at >= 0, f"`{line}` is not in the PTX after offset {position}"
-        position = at + len(line)
+        elif counted := COUNTED.match(line):
+            assert ptx.count(counted[2]) == int(counted[1]), f"`{counted[2]}`"
+        else:
+            at = ptx.find(line, position)
+            assert at >= 0, f"`{line}` is not in the PTX after offset {position}"
+            position = at + len(line)
 
 
-@pytest.mark.parametrize(("case", "block"), REPORTS)
-def test_report(case: Case, block: Block) -> None:
-    report = the_kernel(case, block.options).report
+@pytest.mark.parametrize(("case", "block"), params_of("reports"))
+def test_reports(case: Case, block: Block) -> None:
+    target = next((word for word in block.options.split() if "=" not in word), None)
+    report = compiled(case, block, target).report
+    decisions = [f"{d.op}: {d.choice}: {d.reason}" for d in report.decisions]
+    shared = max((t.offset + t.bytes for t in report.tiles if t.storage == "shared"), default=0)
     choices = [f"{d.op}: {d.choice} ({d.reason})" for d in report.decisions]
+    facts = {**report, "shared": shared, "tile": {t.name: t for t in report.tiles}, "choices": choices}
     for line in block.lines:
-        assert eval(line, {**report, "choices": choices}), f"`{line}` does not hold; the decisions are {choices}"
+        if line.startswith("! decision: "):
+            assert not [d for d in decisions if line.removeprefix("! decision: ") in d]
+        elif line.startswith("decision: "):
+            assert [d for d in decisions if line.removeprefix("decision: ") in d], decisions
+        else:
+            assert eval(line, facts), line
