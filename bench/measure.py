@@ -10,7 +10,6 @@ import os
 import platform
 import resource
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -53,9 +52,13 @@ def measure_command(
 
 
 def environment() -> Mapping[str, str]:
-    """Where a command run elsewhere finds this checkout, installed or not."""
+    """Where a command run elsewhere finds this checkout, installed or not.
+
+    Byte code is kept, as an installation does: without it every process compiles the compiler.
+    """
     paths = [str(ROOT), str(ROOT / "tree-sitter-phobos" / "bindings" / "python")]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return {**kept, "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def _timed(action: Callable[[], object]) -> Times:
@@ -75,7 +78,9 @@ def _medians(times: Sequence[Times]) -> Times:
 
 
 def heading(title: str) -> None:
-    print(f"{title} ({os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()})")
+    """With what the figures depend on: a load above the number of cores makes wall times longer than they are."""
+    load = os.getloadavg()[0]
+    print(f"{title} ({os.cpu_count()} cores, load {load:.1f}, {platform.system()}, Python {platform.python_version()})")
 
 
 def row(name: str, times: Times, target_ms: float | None = None, *, by: str = "cpu") -> bool:
@@ -92,8 +97,3 @@ def row(name: str, times: Times, target_ms: float | None = None, *, by: str = "c
 
 def note(text: str) -> None:
     print(f"  {text}")
-
-
-def fail(message: str) -> None:
-    print(message, file=sys.stderr)
-    raise SystemExit(2)
