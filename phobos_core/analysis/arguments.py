@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import is_static
-from phobos_core.analysis.context import Context, Shape, Site, element_of, infer, see, shape_text, type_text
+from phobos_core.analysis.context import Context, Shape, Site, declared_as, element_of, infer, shape_text
 from phobos_core.analysis.shapes import agree, shape_of, static_shape
 from phobos_core.analysis.symbolic import Sym, divide, sym
 from phobos_core.language.builtins import Builtin, Form, OperandKind, Param, Section
@@ -106,7 +106,7 @@ def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
             )
             return
         if tile and param.rank is not None and param.rank != len(shape_of(arg)):
-            ranks = " or ".join(str(p.rank) for p in _alternatives(builtin, param.name))
+            ranks = " or ".join(dict.fromkeys(str(p.rank) for p in _alternatives(builtin, param.name)))
             cx.error(
                 _operand_code(builtin),
                 arg.span,
@@ -131,8 +131,7 @@ def _operand_code(builtin: Builtin) -> str:
 def declared(arg: pg.Expr) -> tuple[Related, ...]:
     """Where a named operand was declared."""
     if isinstance(arg, pg.TileRead):
-        root = arg.place.root
-        return (see(root.span, f"`{root.name}` is `{type_text(root.type)}`"),)
+        return declared_as(arg.place.root)
     return ()
 
 

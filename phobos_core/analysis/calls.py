@@ -39,7 +39,8 @@ def call(cx: Context, node: ast.Call, at: Site) -> pg.Expr | None:
 
 def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
     """A call of something that is not a built-in."""
-    found, symbol = cx.scope.find(callee.text)
+    binding = cx.scope.find(callee.text)
+    symbol = None if binding is None else binding.symbol
     if symbol is not None:
         cx.error(
             "not-callable",
@@ -47,7 +48,7 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
             f"`{callee.text}` is {kind_text(symbol.kind)}, and only built-ins and functions are called",
             related=(see(symbol.span, "declared here"),),
         )
-    elif found:
+    elif binding is not None:
         pass
     elif cx.function(callee.text) is not None:
         cx.error(

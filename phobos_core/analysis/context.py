@@ -136,15 +136,15 @@ class Context:
 
     def bind(self, name: ast.Name, symbol: pg.Symbol | None) -> None:
         """Binds in the innermost scope; None binds the name to a mistake already reported."""
-        earlier = self.scope.names.get(name.text)
         previous = self.scope.declare(name, symbol)
         if previous is not None:
+            earlier = previous.symbol
             what = f"`{name.text}`, {kind_text(earlier.kind)}," if earlier is not None else f"`{name.text}`"
             self.error(
                 "duplicate-name",
                 name.span,
                 f"{what} is already declared in this scope",
-                related=(see(previous, "declared here"),),
+                related=(see(previous.span, "declared here"),),
                 help="choose another name",
             )
 
@@ -157,6 +157,11 @@ def infer(cx: Context, node: ast.Expr, at: Site = PLAIN) -> pg.Expr | None:
 def see(span: ast.Span, message: str) -> Related:
     """A second place that explains a diagnostic."""
     return Related(span.start, span.end, message)
+
+
+def declared_as(symbol: pg.Symbol | None) -> tuple[Related, ...]:
+    """Where a symbol was declared, and with which type."""
+    return () if symbol is None else (see(symbol.span, f"`{symbol.name}` is `{type_text(symbol.type)}`"),)
 
 
 def element_of(type_: pg.ValueType) -> ScalarType:

@@ -27,7 +27,7 @@ def declare_search(cx: Context, header: Header) -> None:
         cx.values[symbol] = sym(text)
         cx.bind(name, symbol)
     for name in header.lost:
-        if not cx.scope.find(name.text)[0]:
+        if cx.scope.find(name.text) is None:
             cx.bind(name, None)
 
 
@@ -76,12 +76,13 @@ def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
             cx.error("empty-extent", node.span, f"a dimension has at least one element, and this is {node.value}")
             return None
         return sym(node.value)
-    found, symbol = cx.scope.find(node.text)
-    if symbol is not None:
+    binding = cx.scope.find(node.text)
+    if binding is not None:
+        symbol = binding.symbol
+        if symbol is None:
+            return None
         cx.references.append((node.span, symbol))
         return cx.values[symbol]
-    if found:
-        return None
     if cx.damage.attributes:
         # It may be an `@autotune` name whose declaration is lost.
         cx.bind(node, None)
@@ -140,7 +141,6 @@ def dimension_names(params: tuple[ast.Param, ...]) -> dict[str, None]:
 
 def _promised_dimension(cx: Context, promise: ast.KeywordArg, names: Mapping[str, None]) -> Sym | None:
     name = promise.name
-    _, symbol = cx.scope.find(name.text)
     if name.text not in names:
         cx.error(
             "unknown-dimension",
@@ -149,6 +149,8 @@ def _promised_dimension(cx: Context, promise: ast.KeywordArg, names: Mapping[str
             help=f"its dimensions are {', '.join(f'`{dim}`' for dim in names)}" if names else None,
         )
         return None
+    binding = cx.scope.find(name.text)
+    symbol = None if binding is None else binding.symbol
     if symbol is None or symbol not in cx.values:
         return None
     cx.references.append((name.span, symbol))

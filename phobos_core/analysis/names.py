@@ -15,13 +15,15 @@ MOST_SUGGESTIONS = 20
 
 def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
     """The symbol that a name means here; None, reported once for each name, where it means none."""
-    found, symbol = cx.scope.find(node.text)
+    binding = cx.scope.find(node.text)
+    if binding is None:
+        if first_unknown(cx, node.text):
+            _unknown(cx, node)
+        return None
+    symbol = binding.symbol
     if symbol is not None:
         cx.references.append((node.span, symbol))
-        return symbol
-    if not found and first_unknown(cx, node.text):
-        _unknown(cx, node)
-    return None
+    return symbol
 
 
 def first_unknown(cx: Context, name: str) -> bool:
@@ -34,9 +36,7 @@ def first_unknown(cx: Context, name: str) -> bool:
 
 
 def _unknown(cx: Context, node: ast.Name) -> None:
-    if node.text == "ctx":
-        cx.error("reserved-name", node.span, "`ctx` is read only through its fields, as in `ctx.block.x`")
-    elif cx.function(node.text) is not None:
+    if cx.function(node.text) is not None:
         cx.error("not-a-value", node.span, f"`{node.text}` is a function: call it, as in `{node.text}(..)`")
     elif node.text in BUILTIN_NAMES:
         cx.error("not-a-value", node.span, f"`{node.text}` is a built-in: call it, as in `{node.text}(..)`")

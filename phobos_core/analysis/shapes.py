@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, is_static
 from phobos_core.analysis.constraints import Constraint, Holds
-from phobos_core.analysis.context import Context, Shape, see, shape_text
+from phobos_core.analysis.context import Context, Shape, declared_as, see, shape_text
 from phobos_core.analysis.symbolic import Sym, maximum
 from phobos_core.language.diagnostic import Related
 from phobos_core.syntax.ast import Span
@@ -97,9 +97,7 @@ def _stretch(cx: Context, span: Span, lhs: Shape, rhs: Shape, axis: int, sides: 
     return maximum(a, b) if _may_be_one(cx, a) or _may_be_one(cx, b) else a
 
 
-def stores_into(
-    cx: Context, span: Span, value: pg.Expr, target: Shape, name: str, related: tuple[Related, ...]
-) -> bool:
+def stores_into(cx: Context, span: Span, value: pg.Expr, target: Shape, name: str, symbol: pg.Symbol | None) -> bool:
     """Whether a value fits the place it is stored to, broadcasting a scalar and axes of extent 1."""
     type_ = value.type
     if not isinstance(type_, pg.TileType):
@@ -110,12 +108,13 @@ def stores_into(
         return True
     text = f"the value is {shape_text(type_.shape)} and {name} is {shape_text(target)}"
     if len(type_.shape) != len(target):
-        cx.error("rank-mismatch", span, f"{text}: the ranks differ", related=related)
+        cx.error("rank-mismatch", span, f"{text}: the ranks differ", related=declared_as(symbol))
         return False
     for axis, (extent, room) in enumerate(zip(type_.shape, target, strict=True)):
         if extent not in (room, ONE):
+            message = f"{text}: axis {axis} does not fit"
             fits = _fits(extent, room)
-            constrain(cx, "shape-mismatch", span, f"{text}: axis {axis} does not fit", (extent, room), fits, related)
+            constrain(cx, "shape-mismatch", span, message, (extent, room), fits, declared_as(symbol))
     return True
 
 

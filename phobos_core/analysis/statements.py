@@ -16,7 +16,6 @@ from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
 from phobos_core.analysis.subscripts import index_value, is_point, loaded, place_of, whole
 from phobos_core.analysis.symbolic import Sym
-from phobos_core.language.diagnostic import Related
 from phobos_core.language.operators import COMPOUND
 from phobos_core.language.types import BOOL, INDEX, ScalarType
 from phobos_core.syntax import ast
@@ -89,8 +88,7 @@ def assign(cx: Context, stmt: ast.Assign) -> None:
 
 
 def _assign_name(cx: Context, stmt: ast.Assign, target: ast.Name) -> None:
-    found, _ = cx.scope.find(target.text)
-    if not found and cx.function(target.text) is not None:
+    if cx.scope.find(target.text) is None and cx.function(target.text) is not None:
         cx.error("not-assignable", target.span, f"`{target.text}` is a function, and has no value to change")
         return
     symbol = lookup(cx, target)
@@ -111,13 +109,9 @@ def _assign_name(cx: Context, stmt: ast.Assign, target: ast.Name) -> None:
         value = _combined(cx, stmt, pg.ScalarRead(target.span, type_, symbol), value)
         if value is None:
             return
-    value = fitted_scalar(cx, stmt.value, value, type_, f"`{target.text}`", _declared(symbol))
+    value = fitted_scalar(cx, stmt.value, value, type_, f"`{target.text}`", symbol)
     if value is not None:
         cx.out.append(pg.AssignScalar(stmt.span, symbol, value))
-
-
-def _declared(symbol: pg.Symbol) -> tuple[Related, ...]:
-    return (see(symbol.span, f"`{symbol.name}` is `{type_text(symbol.type)}`"),)
 
 
 def _combined(cx: Context, stmt: ast.Assign, current: pg.Expr, value: pg.Expr) -> pg.Expr | None:
@@ -182,7 +176,7 @@ def _store_point(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
         # Integers wrap, which comes to the same in any width.
         accumulate = accumulate and (combined.type == place.element or combined.type == current.type == INDEX)
         value = convert(cx, value, place.element) if accumulate else combined
-    value = fitted_scalar(cx, stmt.value, value, place.element, name, _declared(place.root))
+    value = fitted_scalar(cx, stmt.value, value, place.element, name, place.root)
     if value is not None:
         _updated(cx, place.root, stmt.span)
         cx.out.append(pg.StorePoint(stmt.span, place, value, accumulate))
@@ -209,7 +203,7 @@ def _store_tile(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
             value = _combined(cx, stmt, current, value)
             if value is None:
                 return
-    value = fitted(cx, stmt.value, value, target, name, _declared(place.root))
+    value = fitted(cx, stmt.value, value, target, name, place.root)
     if value is not None:
         _updated(cx, place.root, stmt.span)
         cx.out.append(pg.StoreTile(stmt.span, place, value, accumulate))

@@ -164,7 +164,6 @@ def index_value(cx: Context, node: ast.Expr, what: str) -> pg.Expr | None:
 
 
 def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> pg.Axis | None:
-    zero = pg.Const(subscript.span, INDEX, 0)
     match subscript:
         case ast.PointSub(span, index):
             start = index_value(cx, index, "an index")
@@ -179,18 +178,24 @@ def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> 
             if start is None or count is None:
                 return None
             return _sliced(cx, span, start, count)
-        case ast.RangeSub(_, None, None):
-            return pg.Axis(zero, below, False, True)
+        case ast.RangeSub(span, None, None):
+            return pg.Axis(pg.Const(span, INDEX, 0), below, False, True)
         case ast.RangeSub(span, first_or_none, end):
-            start = zero if first_or_none is None else index_value(cx, first_or_none, "the start of a range")
-            if end is None:
-                return None if start is None else _to_the_end(cx, span, start, below)
-            stop = index_value(cx, end, "the end of a range")
-            if start is None or stop is None:
-                return None
-            if first_or_none is None:
-                return _sliced(cx, span, start, stop)
-            return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start))
+            return _range(cx, span, first_or_none, end, below)
+
+
+def _range(cx: Context, span: ast.Span, first: ast.Expr | None, end: ast.Expr | None, below: Sym) -> pg.Axis | None:
+    if first is None:
+        assert end is not None
+        stop = index_value(cx, end, "the end of a range")
+        return None if stop is None else _sliced(cx, span, pg.Const(span, INDEX, 0), stop)
+    start = index_value(cx, first, "the start of a range")
+    if end is None:
+        return None if start is None else _to_the_end(cx, span, start, below)
+    stop = index_value(cx, end, "the end of a range")
+    if start is None or stop is None:
+        return None
+    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start))
 
 
 def _to_the_end(cx: Context, span: ast.Span, start: pg.Expr, below: Sym) -> pg.Axis | None:
@@ -206,25 +211,26 @@ def _sliced(cx: Context, span: ast.Span, start: pg.Expr, length: pg.Expr, *, unm
 def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym | None:
     """The extent of a slice; one that no name can express is computed into a hidden scalar."""
     value = value_of(cx, length)
+    if value is not None and is_static(cx, value):
+        return value if positive(cx, span, value, "empty-slice", "a slice selects at least one element") else None
     if value is None or not expressible(value):
         name = ast.Name(span, "extent")
         symbol = cx.symbol(name, pg.SymbolKind.SCALAR, INDEX, hidden=True)
         cx.out.append(pg.BindScalar(span, symbol, length))
         return sym(symbol.key)
-    return value if positive(cx, span, value, "empty-slice", "a slice selects at least one element") else None
+    return value
 
 
 def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> bool:
-    """Whether an extent is at least 1; one that a configuration decides is checked for each."""
+    """Whether a static extent is at least 1; one that a configuration decides is checked for each."""
     if surely_positive(value):
         return True
     constant = value.constant
     if constant is not None:
         cx.error(code, span, f"{rule}, and this extent is {constant}")
         return False
-    if is_static(cx, value):
-        message = f"{rule}, and this extent, `{value}`, is not positive"
-        constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
+    message = f"{rule}, and this extent, `{value}`, is not positive"
+    constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
     return True
 
 

@@ -40,7 +40,8 @@ def _unrolled(facts: Integers, loop: Op) -> list[Op]:
     turn = build.index(times * by)
     results = tuple(Value(v.type, v.hint) for v in loop.results)
     body = _repeated(loop, times, step)
-    build.append(Op("for", (lo, end, turn, *loop.operands[3:]), results, attrs | {"unrolled": times}, (body,), loop.line))
+    whole = attrs | {"unrolled": times}
+    build.append(Op("for", (lo, end, turn, *loop.operands[3:]), results, whole, (body,), loop.line))
     count = build.binary("div", build.binary("add", build.binary("sub", hi, lo), build.index(by - 1)), step)
     turns = build.binary("div", count, build.index(times))
     rest = build.binary("add", lo, build.binary("mul", turns, turn))

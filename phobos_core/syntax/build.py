@@ -112,19 +112,17 @@ def shaped_type(span: Span, constructor: Name, element: Name, dims: tuple[Expr, 
     return ShapedTypeExpr(span, kind, scalar, names_and_ints)
 
 
-def target(expr: Expr, report: Report) -> Name | Index | None:
-    """What stands left of `=`; `None` after a report."""
-    if isinstance(expr, Name) or (isinstance(expr, Index) and isinstance(expr.base, Name)):
-        return expr
+def target(expr: Expr, written: Span, report: Report) -> Name | Index | None:
+    """What stands left of `=`; `None` after a report. `written` is its span, parentheses and all."""
+    named = expr if isinstance(expr, Name) or (isinstance(expr, Index) and isinstance(expr.base, Name)) else None
+    if named and written == expr.span:
+        return named
     if not isinstance(expr, ErrorExpr):
-        report(
-            error(
-                "syntax-error",
-                expr.span,
-                "only a name or an indexed name can be assigned to",
-                "write `==` to compare" if not isinstance(expr, Index) else "index the name itself",
-            )
-        )
+        if named:
+            help = "take the parentheses out"
+        else:
+            help = "index the name itself" if isinstance(expr, Index) else "write `==` to compare"
+        report(error("syntax-error", written, "only a name or an indexed name can be assigned to", help))
     return None
 
 

@@ -216,7 +216,7 @@ class _Converter:
     def assign(self, node: Node) -> Assign | ErrorStmt:
         left, right = parts(node, 2)
         written, value = self.expr(left), self.expr(right)
-        target = build.target(written, self.report)
+        target = build.target(written, self.span(left), self.report)
         if target is None:
             return ErrorStmt(self.span(node))
         op, _ = self.operator(node, self.span(left), self.span(right))

@@ -128,8 +128,8 @@ def _read(s: Stream) -> Name:
 def _ctx_field(s: Stream) -> CtxField:
     start = s.take().start
     if not s.here("."):
-        message = "`ctx` is read only through its fields, such as `ctx.thread`"
-        s.fail(build.error("syntax-error", s.since(start), message))
+        message = "`ctx` is read only through its fields, such as `ctx.block.x`"
+        s.fail(build.error("reserved-name", s.since(start), message))
     fields: list[str] = []
     while len(fields) < 2 and s.here(".") and not (fields and s.ends_statement()):
         s.take()

@@ -154,8 +154,9 @@ def _assignment_or_expression(s: Stream) -> Stmt:
         result: Stmt = ExprStmt(s.since(first.start), written)
         terminator(s)
         return result
+    target_span = s.since(first.start)
     op = s.take().text
-    target = build.target(written, s.report)
+    target = build.target(written, target_span, s.report)
     assigned = value(s)
     span = s.since(first.start)
     terminator(s)

@@ -1,52 +1,98 @@
-"""Every page of the executable spec beside this file: diagnostics, results and PTX of each kernel in it."""
+"""Every page of the executable spec beside this file: diagnostics, results, PTX and report of each kernel in it."""
 
 from __future__ import annotations
 
 import re
+import warnings
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 import phobos_core as phobos
+from phobos_core.analysis.program import TensorType
+from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report.source import Source
 from phobos_core.runtime import frontend
+from phobos_core.runtime.arguments import LaunchError
+from phobos_core.runtime.devices import KernelFault
+from phobos_core.runtime.module import Device, Kernel, Module
 from phobos_core.runtime.options import Options
-from tests.spec.harness import Case, read_page
+from tests.spec.harness import Block, Case, read_page
 
-PAGES = sorted(p for p in Path(__file__).parent.glob("*.md") if p.name != "README.md")
-CASES = [pytest.param(case, id=f"{page.stem}:{case.name}") for page in PAGES for case in read_page(page)]
-RUNS = [
-    pytest.param(case, run, device, id=f"{page.stem}:{case.name}:{device}:{run[0]}")
-    for page in PAGES
-    for case in read_page(page)
-    for run in case.runs
-    for device in ("reference", "emulator")
-]
-PATTERNS = [
-    pytest.param(case, pattern, id=f"{page.stem}:{case.name}:ptx:{pattern[0]}")
-    for page in PAGES
-    for case in read_page(page)
-    for pattern in case.patterns
-]
+PAGES = {page: read_page(page) for page in sorted(Path(__file__).parent.glob("*.md")) if page.name != "README.md"}
+CASES = [(f"{page.stem}:{case.name}", case) for page, cases in PAGES.items() for case in cases]
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "bool": np.bool_} | {
     name: np.dtype(name.replace("i", "int").replace("u", "uint")) for name in ("i8", "i32", "i64", "u8", "u16", "u32")
 }
+OUTCOMES = ("expect ", "refused ", "fault ", "fails ", "warns ")
 EXPECT = re.compile(r"^expect (\w+)(?:\[([\d.e-]+)\])? ([=~]) (.*)$")
+FAULT = re.compile(r"^fault \[([\w-]+)\] ?(.*)$")
+SAME = re.compile(r"^(\w+) is (\w+)$")
+COUNTED = re.compile(r"^(\d+) x (.*)$")
 
 
-@pytest.mark.parametrize("case", CASES)
+def _as_type(dtype: Any, value: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(value).astype(dtype)
+
+
+NAMES: dict[str, Any] = {
+    **vars(np),
+    "np": np,
+    "bfloat16": ml_dtypes.bfloat16,
+    **{name: partial(_as_type, dtype) for name, dtype in DTYPES.items()},
+}
+
+
+def params_of(blocks: str) -> list[Any]:
+    """The blocks of one kind, each with its case."""
+    return [
+        pytest.param(case, block, id=f"{name}:{block.line}") for name, case in CASES for block in getattr(case, blocks)
+    ]
+
+
+@cache
+def _compiled(source: str, target: str, dims: tuple[tuple[str, int], ...], index_bits: Literal[32, 64]) -> Module:
+    return phobos.compile_text(source, name="page.ph", target=target, dims=dict(dims), index_bits=index_bits)
+
+
+def compiled(case: Case, block: Block, target: str | None = None) -> Kernel:
+    module = _compiled(case.source, target or case.target, tuple(case.dims.items()), case.index_bits)
+    return module[block.words.get("kernel", next(iter(module)))]
+
+
+def checked(case: Case) -> frontend.Checked:
+    options = Options(target=case.target, bindings=case.dims, index_bits=case.index_bits)
+    return frontend.check(Source("page.ph", case.source.encode()), options)
+
+
+def diagnostics_of(case: Case) -> list[Diagnostic]:
+    """Those of the check, or, where it finds no error, those of the build as well."""
+    found = checked(case)
+    if found.failed:
+        return [finding.diagnostic for finding in found.findings]
+    try:
+        return _compiled(case.source, case.target, tuple(case.dims.items()), case.index_bits).diagnostics
+    except phobos.CompileError as error:
+        return error.diagnostics
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES])
 def test_diagnostics(case: Case) -> None:
-    options = Options(target=case.target, bindings=case.dims)
-    found = [f.diagnostic for f in frontend.check(Source("page.ph", case.source.encode()), options).findings]
+    found = diagnostics_of(case)
     lines = [case.source.encode()[: d.start].count(b"\n") for d in found]
     left = list(zip(lines, found, strict=True))
     for expected in case.expectations:
         for line, diagnostic in left:
-            if (line, diagnostic.severity, diagnostic.code) == (expected.line, expected.severity, expected.code):
-                assert expected.message in diagnostic.message
+            if (line, diagnostic.severity, diagnostic.code) == (
+                expected.line,
+                expected.severity,
+                expected.code,
+            ) and expected.message in f"{diagnostic.message}; {diagnostic.help}":
                 left.remove((line, diagnostic))
                 break
         else:
@@ -54,48 +100,109 @@ def test_diagnostics(case: Case) -> None:
     assert not left, f"page line {case.line + left[0][0] + 1}: not expected: {left[0][1]}"
 
 
-@pytest.mark.parametrize(("case", "run", "device"), RUNS)
-def test_runs(case: Case, run: tuple[int, str, str], device: str) -> None:
-    _, options, body = run
-    (kernel,) = phobos.compile_text(case.source, name="page.ph", target=case.target, dims=case.dims).values()
-    words = dict(word.split("=") for word in options.split())
-    grid = tuple(int(n) for n in words.get("grid", "1").split(","))
-    namespace: dict[str, Any] = {**vars(np), "np": np}
-    given: dict[str, Any] = {}
-    checks = []
-    for line in body.split("\n"):
-        if match := EXPECT.match(line):
-            checks.append(match.groups())
-        elif line.strip():
-            name, value = line.split("=", 1)
-            given[name.strip()] = namespace[name.strip()] = eval(value, namespace)
-    args = []
-    for param in kernel.report.params:
-        if param.kind == "tensor":
-            given[param.name] = np.array(given[param.name], DTYPES[param.dtype])
-        if param.kind != "dim":
-            args.append(given[param.name])
-    kernel.launch(grid, *args, device=device)
-    assert checks, "a run that expects nothing"
-    for name, tolerance, relation, text in checks:
-        expected = np.broadcast_to(eval(text, {**namespace}), given[name].shape)
-        if relation == "=":
-            np.testing.assert_array_equal(given[name], expected.astype(given[name].dtype))
+@pytest.mark.parametrize("device", ["reference", "emulator"])
+@pytest.mark.parametrize(("case", "block"), params_of("runs"))
+@np.errstate(all="ignore")
+def test_runs(case: Case, block: Block, device: Device) -> None:
+    if block.words.get("device", device) != device:
+        return
+    kernel = compiled(case, block)
+    (params,) = (k.kernel.params for k in checked(case).kernels if k.kernel.name == kernel.name)
+    grid = tuple(int(n) for n in block.words.get("grid", "1").split(","))
+    namespace: dict[str, Any] = dict(NAMES)
+    outcomes = []
+    same: dict[str, str] = {}
+    for line in block.lines:
+        if line.startswith(OUTCOMES):
+            outcomes.append(line)
+        elif match := SAME.match(line):
+            same[match[1]] = match[2]
         else:
-            bound = float(tolerance or 2e-5)
-            np.testing.assert_allclose(given[name].astype(np.float64), expected.astype(np.float64), bound, bound)
+            name, value = line.split("=", 1)
+            namespace[name.strip()] = eval(value, namespace)
+    given: dict[str, Any] = {}
+    for param in params:
+        name = param.name
+        given[name] = given[same[name]] if name in same else _argument(param.type, namespace[name])
+    launch = partial(kernel.launch, grid, *given.values(), device=device)
+    assert outcomes, "a run that expects nothing"
+    kind, _, words = outcomes[0].partition(" ")
+    if kind in ("refused", "fails", "fault"):
+        _refused(launch, kind, words)
+        return
+    warns = [words for kind, _, words in (line.partition(" ") for line in outcomes) if kind == "warns"]
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        launch()
+    if device == "reference" and warns:
+        assert any(warns[0] in str(warning.message) for warning in warned)
+    else:
+        assert not warned
+    for line in outcomes:
+        if line.startswith("expect "):
+            _compare(line, given, namespace)
 
 
-@pytest.mark.parametrize(("case", "pattern"), PATTERNS)
-def test_ptx(case: Case, pattern: tuple[int, str, str]) -> None:
-    _, target, body = pattern
-    (kernel,) = phobos.compile_text(case.source, name="page.ph", target=target, dims=case.dims).values()
-    ptx = kernel.ptx
+def _argument(type_: Any, value: Any) -> Any:
+    """The value as the launch takes it: an array of its own, since a kernel writes into it."""
+    return _as_type(DTYPES[type_.element.name], value).copy() if isinstance(type_, TensorType) else value
+
+
+def _refused(launch: Callable[[], None], kind: str, words: str) -> None:
+    kinds = {"refused": LaunchError, "fault": KernelFault, "fails": (LaunchError, KernelFault)}
+    fault = FAULT.match(f"{kind} {words}")
+    with pytest.raises(kinds[kind], match=None if fault else re.escape(words)) as raised:  # type: ignore[arg-type]
+        launch()
+    if fault:
+        found = [finding.diagnostic for finding in raised.value.findings]  # type: ignore[attr-defined]
+        assert any(d.code == fault[1] and fault[2] in d.message for d in found), found
+
+
+def _compare(line: str, given: dict[str, Any], namespace: dict[str, Any]) -> None:
+    match = EXPECT.match(line)
+    assert match, line
+    name, tolerance, relation, text = match.groups()
+    found = given[name]
+    expected = np.broadcast_to(_as_type(found.dtype, eval(text, namespace)), found.shape)
+    if found.dtype.kind not in "iu":  # NumPy knows NaN and the sign of a zero in its own types only
+        found, expected = found.astype(np.float64), expected.astype(np.float64)
+    if relation == "=":
+        np.testing.assert_array_equal(found, expected)
+        signs = (np.signbit(np.where(a == 0, a, 0)) for a in (found, expected))
+        np.testing.assert_array_equal(*signs, "the sign of a zero")
+    else:
+        bound = float(tolerance or 2e-5)
+        np.testing.assert_allclose(found, expected, bound, bound)
+
+
+@pytest.mark.parametrize(("case", "block"), params_of("patterns"))
+def test_ptx(case: Case, block: Block) -> None:
+    target = next((word for word in block.options.split() if "=" not in word), None)
+    ptx = compiled(case, block, target).ptx
     position = 0
-    for line in filter(None, (line.strip() for line in body.split("\n"))):
+    for line in block.lines:
         if line.startswith("! "):
             assert line[2:] not in ptx
-            continue
-        at = ptx.find(line, position)
-        assert at >= 0, f"`{line}` is not in the PTX after offset {position}"
-        position = at + len(line)
+        elif counted := COUNTED.match(line):
+            assert ptx.count(counted[2]) == int(counted[1]), f"`{counted[2]}`"
+        else:
+            at = ptx.find(line, position)
+            assert at >= 0, f"`{line}` is not in the PTX after offset {position}"
+            position = at + len(line)
+
+
+@pytest.mark.parametrize(("case", "block"), params_of("reports"))
+def test_reports(case: Case, block: Block) -> None:
+    target = next((word for word in block.options.split() if "=" not in word), None)
+    report = compiled(case, block, target).report
+    decisions = [f"{d.op}: {d.choice}: {d.reason}" for d in report.decisions]
+    shared = max((t.offset + t.bytes for t in report.tiles if t.storage == "shared"), default=0)
+    choices = [f"{d.op}: {d.choice} ({d.reason})" for d in report.decisions]
+    facts = {**report, "shared": shared, "tile": {t.name: t for t in report.tiles}, "choices": choices}
+    for line in block.lines:
+        if line.startswith("! decision: "):
+            assert not [d for d in decisions if line.removeprefix("! decision: ") in d]
+        elif line.startswith("decision: "):
+            assert [d for d in decisions if line.removeprefix("decision: ") in d], decisions
+        else:
+            assert eval(line, facts), line
