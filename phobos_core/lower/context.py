@@ -14,7 +14,7 @@ from phobos_core.analysis.program import Symbol
 from phobos_core.analysis.symbolic import Opaque, Sym
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.module import Block, Value
-from phobos_core.language.types import INDEX
+from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.lower.emitter import Emitter
 from phobos_core.lower.lines import LineTable
 from phobos_core.lower.windows import Window
@@ -65,7 +65,7 @@ class Context:
 
     def _atom(self, atom: str | Opaque) -> Value:
         if isinstance(atom, str):
-            return self.names[atom]
+            return self.emit.convert(self.names[atom], INDEX)
         name = {"/": "div", "%": "rem"}.get(atom.op, atom.op)
         return self.emit.binary(name, self.symbolic(atom.lhs), self.symbolic(atom.rhs))
 
@@ -81,7 +81,7 @@ class Context:
 
     def bind(self, symbol: Symbol, value: Value) -> None:
         self.state[symbol] = value
-        if not symbol.mutable and value.type == INDEX:
+        if not symbol.mutable and isinstance(value.type, ScalarType) and value.type.is_integer:
             self.names[symbol.key] = value
 
     def region(self, args: Sequence[Value], build: Callable[[], Sequence[Value]]) -> Block:

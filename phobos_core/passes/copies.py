@@ -120,7 +120,7 @@ def _address(index: Index, loop: Op, view: Value) -> list[Op] | None:
 
 def reasons(refused: Sequence[str]) -> str:
     if not refused:
-        return "it copies no slice of a tensor into a tile"
+        return "it copies no slice of a tensor to shared memory"
     return "; ".join(dict.fromkeys(refused))
 
 
