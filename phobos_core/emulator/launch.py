@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ from phobos_core.emulator.memory import (
 from phobos_core.emulator.numerics.perturb import Perturbation
 from phobos_core.emulator.ops.integer import CARRY
 from phobos_core.emulator.parser import parse
-from phobos_core.emulator.program import build
+from phobos_core.emulator.program import build, polls
 from phobos_core.emulator.provenance import written_parameters
 from phobos_core.emulator.ptx import Kernel, Module, Parameter, Variable
 from phobos_core.emulator.result import Coordinates, EmulatorFault, LaunchError, Result, Stats
@@ -40,6 +41,7 @@ DEFAULT_MAX_STEPS = 5_000_000
 LANES_PER_BATCH = 8192
 POLLING_LANES_PER_BATCH = 1 << 16
 BYTES_PER_BATCH = 64 << 20
+REGISTER_BYTES_PER_BATCH = 32 << 20
 MAX_THREADS = 1024
 ALIGNMENT = 128
 
@@ -193,10 +195,16 @@ class _Launch:
             everyone,
             self.perturbation,
         )
+        program = build(decoder)
         if races:
             self._add_shadows(global_space, windows["shared"])
-        program = build(decoder)
-        engine = Engine(program, geometry, recorder, races, everyone, self.max_steps)
+        stores = [each.store for each in global_space.regions] + [each.store for each in windows.values()]
+
+        def fingerprint() -> int:
+            rows = (*registers.rows.values(), *(store.data for store in stores))
+            return reduce(lambda so_far, row: crc32(row.data, so_far), rows, 0)
+
+        engine = Engine(program, geometry, recorder, races, everyone, self.max_steps, fingerprint)
         total = math.prod(self.grid)
         try:
             for first in range(0, total, geometry.blocks):
@@ -214,8 +222,12 @@ class _Launch:
     def _geometry(self, shared: int, local: int) -> Geometry:
         """As many blocks at once as keep arrays near the cache and memory bounded, in equal batches."""
         threads, total = math.prod(self.block), math.prod(self.grid)
-        polling = any(at.opcode in ("atom", "ld") and "acquire" in at.modifiers for at in self.kernel.instructions)
-        lanes = POLLING_LANES_PER_BATCH if polling else LANES_PER_BATCH
+        if any(polls(at) for at in self.kernel.instructions):
+            # Blocks may wait for each other, so as many as can should be there together.
+            lanes = POLLING_LANES_PER_BATCH
+        else:
+            registers = sum(DTYPES[kind].itemsize for kind in self.kernel.registers.values() if kind in DTYPES)
+            lanes = min(LANES_PER_BATCH, REGISTER_BYTES_PER_BATCH // max(1, registers))
         per_block = max(1, shared + local * threads)
         most = max(1, min(lanes // threads, BYTES_PER_BATCH // per_block, MAX_BLOCKS, total))
         batches = max(1, -(-total // most))

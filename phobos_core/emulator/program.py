@@ -12,7 +12,7 @@ from phobos_core.emulator.decode import Decoder, MicroOp, Value, unsupported
 from phobos_core.emulator.machine import Active, Array
 from phobos_core.emulator.ops import handler_of
 from phobos_core.emulator.ops.load_store import STRONG_WORDS
-from phobos_core.emulator.ptx import Instruction, Operand, PtxError, Symbol
+from phobos_core.emulator.ptx import Instruction, Operand, Symbol
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,10 @@ class Program:
     flow: ControlFlow
 
 
-def _polls(at: Instruction) -> bool:
-    return at.opcode in ("atom", "red") or (at.opcode == "ld" and not STRONG_WORDS.isdisjoint(at.modifiers))
+def polls(at: Instruction) -> bool:
+    """Whether another thread may be waited for through this access."""
+    strong_load = at.opcode == "ld" and not STRONG_WORDS.isdisjoint(at.modifiers)
+    return strong_load or at.opcode == "atom"
 
 
 def build(decoder: Decoder) -> Program:
@@ -101,7 +103,7 @@ def build(decoder: Decoder) -> Program:
                 tuple(operation.masked for operation in operations),
                 terminator,
                 len(instructions),
-                any(_polls(at) for at in instructions),
+                any(polls(at) for at in instructions),
                 last,
             )
         )
@@ -112,7 +114,7 @@ def _operation(decoder: Decoder, at: Instruction) -> MicroOp:
     try:
         return decoder.guarded(handler_of(at)(decoder, at), at)
     except (IndexError, ValueError) as error:
-        raise PtxError(f"the operands of `{at.name}` are not understood", at.ptx_line, at.line) from error
+        raise unsupported(at) from error
 
 
 def _terminator(decoder: Decoder, flow: ControlFlow, at: Instruction, following: int) -> Terminator:

@@ -10,7 +10,8 @@ from phobos_core.runtime.arguments import LaunchError
 
 SOURCE = """\
 @launch(64)
-kernel k(A: tensor<f32>[M, 24], B: tensor<f32>[N, E], D: tensor<f32>[E, N], C: tensor<f32>[M, N], F: tensor<f32>[M, N]) {
+kernel k(A: tensor<f32>[M, 24], B: tensor<f32>[N, E], D: tensor<f32>[E, N],
+         C: tensor<f32>[M, N], F: tensor<f32>[M, N]) {
   C[0 :+ 8, 0 :+ 16] = dot_t(A[0 :+ 8, :], B[0 :+ 16, :])
   var a = A[0 :+ 8, :]
   F[0 :+ 8, 0 :+ 16] = dot(abs(a), D[:, 0 :+ 16])

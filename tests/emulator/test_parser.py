@@ -138,10 +138,12 @@ lines */
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("frobnicate.b32 %r1, %r2;", r"instruction `frobnicate\.b32` is not supported .*source line 5"),
-        ("add.rz.s32 %r1, %r2, %r3;", r"instruction `add\.rz\.s32` is not supported"),
+        ("frobnicate.b32 %r1, %r2;", r"instruction `frobnicate\.b32` with 2 operands is not supported .*source line 5"),
+        ("add.rz.s32 %r1, %r2, %r3;", r"instruction `add\.rz\.s32` with 3 operands is not supported"),
         ("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 %r1, %r2;", "`mma.sync.* is not supported"),
-        ("add.s32 %r1, %r2;", r"the operands of `add\.s32` are not understood"),
+        ("add.s32 %r1, %r2;", r"`add\.s32` with 2 operands is not supported"),
+        ("add.s32 %r1, %r2, %r3, %r4;", r"`add\.s32` with 4 operands is not supported"),
+        ("cp.async.wait_group;", r"`cp\.async\.wait_group` with 0 operands is not supported"),
         ("add.s32 %r1, %r2, %undeclared;", "`%undeclared` is not declared"),
         ("add.s64 %rd1, %r2, %rd3;", r"`%r2` is too narrow for `add\.s64`"),
         ("add.s32 5, %r2, %r3;", r"`add\.s32` needs a register as its destination"),
