@@ -7,7 +7,7 @@ the kernel is a diagnostic in the result, never an exception.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from phobos_core import codegen, lower, passes
@@ -79,7 +79,7 @@ def translate(request: Request) -> Translated:
             dims=request.placed.bound,
             index_bits=request.index_bits,
         )
-        kernel = passes.run(kernel)
+        kernel = replace(passes.run(kernel), file=request.source.name)
         return Translated(request, kernel, codegen.emit(kernel))
     except (lower.LowerError, passes.PassError, codegen.CodegenError) as error:
         help = getattr(error, "help", None)
