@@ -9,10 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.context import Context, Shape, Site, element_of, infer, see, shape_text, type_text
+from phobos_core.analysis.constants import is_static
+from phobos_core.analysis.context import Context, Shape, Site, declared_as, element_of, infer, shape_text
 from phobos_core.analysis.shapes import agree, shape_of, static_shape
 from phobos_core.analysis.symbolic import Sym, divide, sym
 from phobos_core.language.builtins import Builtin, Form, OperandKind, Param, Section
+from phobos_core.language.builtins.schema import bracketed
 from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
@@ -56,11 +58,8 @@ def match_checked(cx: Context, node: ast.Call, builtin: Builtin, args: tuple[pg.
     for param, arg in zip(form.params, args, strict=True):
         if not _element_fits(cx, builtin, form, param, arg):
             return None
-    extents: dict[str, Sym] = {}
-    for param, arg in zip(form.params, args, strict=True):
-        if not _bind_extents(cx, builtin, form, param, arg, extents):
-            return None
-    return Matched(form, args, extents)
+    extents = _bind_extents(cx, builtin, form, args)
+    return None if extents is None else Matched(form, args, extents)
 
 
 def _form(builtin: Builtin, args: tuple[pg.Expr, ...]) -> Form | None:
@@ -132,8 +131,7 @@ def _operand_code(builtin: Builtin) -> str:
 def declared(arg: pg.Expr) -> tuple[Related, ...]:
     """Where a named operand was declared."""
     if isinstance(arg, pg.TileRead):
-        root = arg.place.root
-        return (see(root.span, f"`{root.name}` is `{type_text(root.type)}`"),)
+        return declared_as(arg.place.root)
     return ()
 
 
@@ -185,28 +183,36 @@ def _conversion_help(arg: pg.Expr, elements: tuple[ScalarType, ...]) -> str | No
     return f"convert it: `{target}(..)`" if any(e.name == target for e in elements) else None
 
 
-def _bind_extents(
-    cx: Context, builtin: Builtin, form: Form, param: Param, arg: pg.Expr, extents: dict[str, Sym]
-) -> bool:
-    """Binds the symbols of the parameter's shape, and requires the extents to agree with those bound before."""
-    shape = shape_of(arg)
-    if param.shape is None:
-        return not shape or static_shape(cx, shape, arg.span)
-    for symbol, extent in zip(param.shape, shape, strict=True):
-        if symbol not in form.dynamic and not static_shape(cx, (extent,), arg.span):
-            return False
-        if symbol.isdigit():
-            bound: Sym | None = sym(int(symbol))
-        else:
-            bound = extents.setdefault(symbol, extent)
-        if bound is not None and bound != extent:
-            message = (
-                f"`{builtin.name}` is {form.shape_text}, and `{symbol}` is `{bound}` and `{extent}` here"
-                if not symbol.isdigit()
-                else f"`{builtin.name}` is {form.shape_text}, and this is {shape_text(shape)}"
-            )
-            agree(cx, arg.span, bound, extent, message, related=declared(arg))
-    return True
+def _bind_extents(cx: Context, builtin: Builtin, form: Form, args: tuple[pg.Expr, ...]) -> dict[str, Sym] | None:
+    """What the symbols of the parameters' shapes stand for; requires every extent of one symbol to agree."""
+    extents: dict[str, Sym] = {}
+    for param, arg in zip(form.params, args, strict=True):
+        shape = shape_of(arg)
+        if param.shape is None:
+            if shape and not static_shape(cx, shape, arg.span):
+                return None
+            continue
+        for symbol, extent in zip(param.shape, shape, strict=True):
+            if symbol not in form.dynamic and not is_static(cx, extent):
+                static_shape(cx, shape, arg.span)
+                return None
+            bound = sym(int(symbol)) if symbol.isdigit() else extents.setdefault(symbol, extent)
+            if bound != extent:
+                agree(
+                    cx, arg.span, bound, extent, _disagreement(builtin, form, args, symbol), related=_all_declared(args)
+                )
+    return extents
+
+
+def _disagreement(builtin: Builtin, form: Form, args: tuple[pg.Expr, ...], symbol: str) -> str:
+    expected = " x ".join(bracketed(param.shape) for param in form.params if param.shape is not None)
+    given = " x ".join(shape_text(shape_of(arg)) for arg in args if shape_of(arg))
+    which = "" if symbol.isdigit() else f": `{symbol}` has two extents"
+    return f"`{builtin.name}` takes {expected}, and here it has {given}{which}"
+
+
+def _all_declared(args: tuple[pg.Expr, ...]) -> tuple[Related, ...]:
+    return tuple(place for arg in args for place in declared(arg))
 
 
 def result_shape(matched: Matched) -> Shape:

@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.context import Context, see
-from phobos_core.analysis.subscripts import suggestion
+from phobos_core.analysis.names import suggestion
 from phobos_core.language.attributes import (
     ATTRIBUTES,
     DEFAULT_THREADS,
@@ -49,6 +49,8 @@ def read_attributes(cx: Context, attributes: tuple[ast.Attribute, ...]) -> Heade
     header = Header()
     first: dict[str, ast.Span] = {}
     for node in attributes:
+        if cx.damage.touches(node.span):
+            continue
         entry = _known(cx, node)
         if entry is None:
             header.lost.extend(argument.name for argument in node.args if isinstance(argument, ast.SearchArg))

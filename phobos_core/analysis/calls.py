@@ -11,9 +11,9 @@ from typing import TypeAlias, get_args
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import count_fits
-from phobos_core.analysis.context import Context, Rule, Site, see
+from phobos_core.analysis.context import Context, Rule, Site, kind_text, see
 from phobos_core.analysis.elementwise import argsel, conversion, extremum, iota, math, tmax, where
-from phobos_core.analysis.subscripts import MOST_SUGGESTIONS, first_unknown, suggestion
+from phobos_core.analysis.names import first_unknown, suggestion_for
 from phobos_core.analysis.tile_operations import contraction, flat, gather, rearrangement, reduction
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin
 from phobos_core.language.types import CONVERSIONS, SPELLED
@@ -39,15 +39,16 @@ def call(cx: Context, node: ast.Call, at: Site) -> pg.Expr | None:
 
 def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
     """A call of something that is not a built-in."""
-    found, symbol = cx.scope.find(callee.text)
+    binding = cx.scope.find(callee.text)
+    symbol = None if binding is None else binding.symbol
     if symbol is not None:
         cx.error(
             "not-callable",
             callee.span,
-            f"`{callee.text}` is a {symbol.kind.value}, and only built-ins and functions are called",
+            f"`{callee.text}` is {kind_text(symbol.kind)}, and only built-ins and functions are called",
             related=(see(symbol.span, "declared here"),),
         )
-    elif found:
+    elif binding is not None:
         pass
     elif cx.function(callee.text) is not None:
         cx.error(
@@ -68,7 +69,7 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
             "unknown-name",
             callee.span,
             f"`{callee.text}` is not a built-in, and no function of this file has the name",
-            help=suggestion(callee.text, [*BUILTINS, *cx.functions]) if len(cx.unknown) <= MOST_SUGGESTIONS else None,
+            help=suggestion_for(cx, callee.text, [*BUILTINS, *cx.functions]),
         )
 
 

@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from phobos_core.analysis.context import Damage, Options, see
+from phobos_core.analysis.context import Options, see
+from phobos_core.analysis.damage import Damage, damage_of
 from phobos_core.analysis.kernel import KernelResult, check_kernel
 from phobos_core.analysis.program import CheckedKernel, Symbol
 from phobos_core.language.builtins import BUILTIN_NAMES
@@ -94,7 +95,7 @@ def check(
         start, end = end, placed.offset + placed.item.span.end
         if not isinstance(placed.item, Kernel):
             continue
-        damage = _damage(syntax_errors, start, placed.offset, placed.item) if syntax_errors else Damage()
+        damage = damage_of(source.text, syntax_errors, start, placed.offset, placed.item)
         result = _result(source, placed, placed.item, functions, texts, options, damage, cache)
         diagnostics.extend(diagnostic.shifted(placed.offset) for diagnostic in result.diagnostics)
         kernel = None if _any_within(broken, placed.offset, end) else result.kernel
@@ -124,12 +125,6 @@ def _result(
 
 def _text(source: SourceFile, placed: PlacedItem) -> bytes:
     return source.text[placed.offset : placed.offset + placed.item.span.end]
-
-
-def _damage(syntax_errors: Sequence[int], start: int, offset: int, kernel: Kernel) -> Damage:
-    """What the syntax errors between the item before (which ends at `start`) and the kernel's body may have lost."""
-    name, body = offset + kernel.name.span.start, offset + kernel.body.span.start
-    return Damage(_any_within(syntax_errors, start, name), _any_within(syntax_errors, name, body))
 
 
 def _any_within(places: Sequence[int], start: int, end: int) -> bool:

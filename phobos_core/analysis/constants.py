@@ -221,3 +221,12 @@ def is_static(cx: Context, value: Sym) -> bool:
             elif not (is_static(cx, atom.lhs) and is_static(cx, atom.rhs)):  # type: ignore[union-attr]
                 return False
     return True
+
+
+def surely_positive(value: Sym) -> bool:
+    """Whether a static value needs no check to be at least 1: a positive number, or a product of names, of which every
+    choice is positive."""
+    if len(value.terms) != 1:
+        return False
+    [(monomial, coefficient)] = value.terms
+    return coefficient > 0 and all(isinstance(atom, str) for atom in monomial)

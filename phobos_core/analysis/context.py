@@ -8,11 +8,12 @@ that nothing built on the value is worth another message. `RULES` of the modules
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constraints import Constraint
+from phobos_core.analysis.damage import UNDAMAGED, Damage
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.language.diagnostic import Diagnostic, Related, Severity
@@ -33,14 +34,6 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
-    """Where the text of a kernel's head has syntax errors, so that names may be missing that the body uses."""
-
-    attributes: bool = False
-    params: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Site:
     """Where an expression stands, as far as a rule depends on it.
 
@@ -48,7 +41,7 @@ class Site:
     `where` that is), the only place of a tile `where`; `condition` marks the condition of a `where`, the only place
     of tile comparisons; `inside` names the built-in that computes this argument before the assignment's sweep, and
     `one_element` says that it reads tiles of one element type. `inferred` says that the assigned tile takes its shape
-    from the value.
+    from the value, and `lost` that what is assigned is in error.
     """
 
     shape: Shape | None = None
@@ -57,16 +50,18 @@ class Site:
     inside: str | None = None
     one_element: bool = False
     inferred: bool = False
+    lost: bool = False
 
     @property
     def part(self) -> Site:
         """The site of an operand."""
         if not (self.whole or self.condition):
             return self
-        return Site(self.shape, False, False, self.inside, self.one_element, self.inferred)
+        return replace(self, whole=False, condition=False)
 
 
 PLAIN = Site()
+LOST = Site(whole=True, lost=True)
 
 
 @dataclass(slots=True)
@@ -76,7 +71,7 @@ class Context:
     options: Options
     rules: Mapping[type, Rule]
     functions: Mapping[str, ast.Function]
-    damage: Damage = Damage()
+    damage: Damage = UNDAMAGED
     scope: Scope = field(default_factory=Scope)
     search: dict[str, tuple[int, ...]] = field(default_factory=dict)
     dims: dict[str, pg.Symbol] = field(default_factory=dict)
@@ -98,6 +93,8 @@ class Context:
     called: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     loops: int = 0
+    # Loops around the statement whose head has a syntax error, which may have swallowed the loop variable.
+    lost_loops: int = 0
     # `if` and `while` around the statement, and where each tile was declared in them.
     branches: int = 0
     declared_at: dict[pg.Symbol, int] = field(default_factory=dict)
@@ -139,15 +136,15 @@ class Context:
 
     def bind(self, name: ast.Name, symbol: pg.Symbol | None) -> None:
         """Binds in the innermost scope; None binds the name to a mistake already reported."""
-        earlier = self.scope.names.get(name.text)
         previous = self.scope.declare(name, symbol)
         if previous is not None:
-            what = f"`{name.text}`, a {earlier.kind.value}," if earlier is not None else f"`{name.text}`"
+            earlier = previous.symbol
+            what = f"`{name.text}`, {kind_text(earlier.kind)}," if earlier is not None else f"`{name.text}`"
             self.error(
                 "duplicate-name",
                 name.span,
                 f"{what} is already declared in this scope",
-                related=(see(previous, "declared here"),),
+                related=(see(previous.span, "declared here"),),
                 help="choose another name",
             )
 
@@ -162,8 +159,18 @@ def see(span: ast.Span, message: str) -> Related:
     return Related(span.start, span.end, message)
 
 
+def declared_as(symbol: pg.Symbol | None) -> tuple[Related, ...]:
+    """Where a symbol was declared, and with which type."""
+    return () if symbol is None else (see(symbol.span, f"`{symbol.name}` is `{type_text(symbol.type)}`"),)
+
+
 def element_of(type_: pg.ValueType) -> ScalarType:
     return type_.element if type(type_) is pg.TileType else type_  # type: ignore[return-value]
+
+
+def kind_text(kind: pg.SymbolKind) -> str:
+    """`a tile`, `an @autotune name`: how a message speaks of a symbol."""
+    return f"{'an' if kind is pg.SymbolKind.CONSTANT else 'a'} {kind.value}"
 
 
 def shape_text(shape: Shape) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import const_as, wrap
-from phobos_core.analysis.context import Context, element_of
-from phobos_core.language.diagnostic import Related
+from phobos_core.analysis.context import Context, declared_as, element_of
 from phobos_core.language.types import BOOL, F64, I32, I64, INDEX, Kind, ScalarType, join
 from phobos_core.syntax.ast import Span
 
@@ -91,7 +90,7 @@ def assigned(
     element: ScalarType,
     span: Span,
     target: str,
-    related: tuple[Related, ...],
+    symbol: pg.Symbol | None,
     *,
     in_tile: bool = False,
 ) -> pg.Expr | None:
@@ -113,7 +112,7 @@ def assigned(
         "type-mismatch",
         span,
         f"{target} holds `{element}`, and the value is `{source}`, which does not convert to it by itself",
-        related=related,
+        related=declared_as(symbol),
         help=_spelled(source, element),
     )
     return None

@@ -4,12 +4,24 @@ from __future__ import annotations
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Shape, Site, infer, see, shape_text, type_text
+from phobos_core.analysis.context import (
+    LOST,
+    PLAIN,
+    Context,
+    Shape,
+    Site,
+    declared_as,
+    infer,
+    kind_text,
+    see,
+    shape_text,
+    type_text,
+)
 from phobos_core.analysis.convert import assigned
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import static, stores_into
-from phobos_core.analysis.subscripts import lookup, positive, whole
+from phobos_core.analysis.subscripts import positive, whole
 from phobos_core.analysis.symbolic import Sym, sym
-from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import BOOL, SPELLED, Kind, ScalarType
 from phobos_core.syntax import ast
 
@@ -97,7 +109,12 @@ def _typed(cx: Context, stmt: ast.Let | ast.Var, annotation: ast.TypeExpr, *, mu
         value = None
         if stmt.value is not None:
             value = infer(cx, stmt.value, Site(shape=type_.shape, whole=True))
-            value = None if value is None else fitted(cx, stmt.value, value, type_, f"`{stmt.name.text}`")
+            if value is not None:
+                value = fitted(cx, stmt.value, value, type_, f"`{stmt.name.text}`")
+                if value is None:
+                    # The value or the type is wrong, and nothing says which.
+                    cx.bind(stmt.name, None)
+                    return
         symbol = declare_tile(cx, stmt, type_, value, mutable=mutable)
         if mutable and stmt.value is not None:
             cx.register_candidates.add(symbol)
@@ -112,7 +129,7 @@ def _typed(cx: Context, stmt: ast.Let | ast.Var, annotation: ast.TypeExpr, *, mu
             )
         cx.bind(stmt.name, None)
         return
-    value = infer(cx, stmt.value, PLAIN)
+    value = infer(cx, stmt.value, PLAIN if type_ is not None else LOST)
     if type_ is None:
         cx.bind(stmt.name, None)
         return
@@ -148,14 +165,14 @@ def declare_tile(
 
 
 def fitted(
-    cx: Context, node: ast.Expr, value: pg.Expr, type_: pg.TileType, name: str, related: tuple[Related, ...] = ()
+    cx: Context, node: ast.Expr, value: pg.Expr, type_: pg.TileType, name: str, symbol: pg.Symbol | None = None
 ) -> pg.Expr | None:
     """A value as it is stored to a tile or slice: in its element type, and of a shape that broadcasts to it."""
     if not product_fits(cx, node, value, type_.element, name) or not stores_into(
-        cx, value.span, value, type_.shape, name, related
+        cx, value.span, value, type_.shape, name, symbol
     ):
         return None
-    return assigned(cx, value, type_.element, value.span, name, related, in_tile=True)
+    return assigned(cx, value, type_.element, value.span, name, symbol, in_tile=True)
 
 
 def product_fits(cx: Context, node: ast.Expr, value: pg.Expr, element: ScalarType, name: str) -> bool:
@@ -172,7 +189,7 @@ def product_fits(cx: Context, node: ast.Expr, value: pg.Expr, element: ScalarTyp
 
 
 def fitted_scalar(
-    cx: Context, node: ast.Expr, value: pg.Expr, type_: ScalarType, name: str, related: tuple[Related, ...] = ()
+    cx: Context, node: ast.Expr, value: pg.Expr, type_: ScalarType, name: str, symbol: pg.Symbol | None = None
 ) -> pg.Expr | None:
     """A value as a scalar of a declared type."""
     if isinstance(value.type, pg.TileType):
@@ -180,11 +197,11 @@ def fitted_scalar(
             "not-a-scalar",
             node.span,
             f"{name} is a scalar of `{type_}`, and the value is a tile of shape {shape_text(value.type.shape)}",
-            related=related,
+            related=declared_as(symbol),
             help="read one element of it, as in `t[0, 0]`",
         )
         return None
-    return assigned(cx, value, type_, node.span, name, related)
+    return assigned(cx, value, type_, node.span, name, symbol)
 
 
 def declared_type(cx: Context, node: ast.TypeExpr) -> ScalarType | pg.TileType | None:
@@ -273,7 +290,7 @@ def _not_static(cx: Context, node: ast.Name, symbol: pg.Symbol) -> None:
         cx.error(
             "not-constant",
             node.span,
-            f"an extent of a tile folds to a constant, and `{node.text}` is a {symbol.kind.value} of"
+            f"an extent of a tile folds to a constant, and `{node.text}` is {kind_text(symbol.kind)} of"
             f" `{type_text(symbol.type)}` that does not",
             related=(see(symbol.span, "declared here"),),
         )

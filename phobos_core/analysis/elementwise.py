@@ -5,14 +5,15 @@ Also `where` and `iota`, which depend on the tile being assigned.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import Matched, declared, match, match_checked
-from phobos_core.analysis.context import Context, Shape, Site, element_of, infer, type_text
+from phobos_core.analysis.context import Context, Site, element_of, infer, type_text
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.expressions import arithmetic
-from phobos_core.analysis.shapes import broadcast
+from phobos_core.analysis.shapes import broadcast, broadcast_all
 from phobos_core.language.builtins import Builtin
 from phobos_core.language.types import BOOL, CONVERSIONS, F64, I32
 from phobos_core.syntax import ast
@@ -88,20 +89,16 @@ def argsel(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr |
     if not _same_element(cx, builtin, (va, vb)) or not _same_element(cx, builtin, (ia, ib)):
         return None
     compared = broadcast(cx, node.span, va, vb)
-    chosen = broadcast(cx, node.span, ia, ib)
-    if compared is None or chosen is None:
+    shape = broadcast_all(cx, node.span, matched.args)
+    if compared is None or shape is None:
         return None
     condition = pg.Compare(node.span, pg.TileType(BOOL, compared), ">=", va, vb)
-    value = pg.Select(node.span, pg.TileType(element_of(ia.type), chosen), condition, ia, ib)
-    shape = broadcast(cx, node.span, condition, value)
-    if shape is None:
-        return None
-    return pg.Select(node.span, pg.TileType(value.type.element, shape), condition, ia, ib)  # type: ignore[union-attr]
+    return pg.Select(node.span, pg.TileType(element_of(ia.type), shape), condition, ia, ib)
 
 
 def where(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | None:
     branch = at if at.whole else at.part
-    condition = infer(cx, node.args[0], _condition_site(at))
+    condition = infer(cx, node.args[0], replace(at, whole=False, condition=True))
     then = infer(cx, node.args[1], branch)
     orelse = infer(cx, node.args[2], branch)
     if condition is None or then is None or orelse is None:
@@ -126,30 +123,13 @@ def where(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | 
         if not at.whole:
             _misplaced(cx, node, at)
             return None
-        shape = _selected_shape(cx, node, condition, then, orelse)
+        shape = broadcast_all(cx, node.span, (then, orelse, condition))
         if shape is None:
             return None
         type_ = pg.TileType(element, shape)
     in_tile = matched.form.result.tile
     then, orelse = convert(cx, then, element, in_tile=in_tile), convert(cx, orelse, element, in_tile=in_tile)
     return pg.Select(node.span, type_, condition, then, orelse)
-
-
-def _condition_site(at: Site) -> Site:
-    return Site(at.shape, False, True, at.inside, at.one_element, at.inferred)
-
-
-def _selected_shape(cx: Context, node: ast.Call, condition: pg.Expr, then: pg.Expr, orelse: pg.Expr) -> Shape | None:
-    """The broadcast of all three; scalars among them take no part."""
-    tiles = [e for e in (then, orelse, condition) if isinstance(e.type, pg.TileType)]
-    shape = cast(pg.TileType, tiles[0].type).shape
-    for tile in tiles[1:]:
-        left = pg.Iota(tiles[0].span, pg.TileType(I32, shape), 0)
-        wider = broadcast(cx, node.span, left, tile)
-        if wider is None:
-            return None
-        shape = wider
-    return shape
 
 
 def _misplaced(cx: Context, node: ast.Call, at: Site) -> None:
@@ -167,6 +147,8 @@ def iota(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
     if not isinstance(axis, ast.IntLit):
         if infer(cx, axis) is not None:
             cx.error("iota-axis", axis.span, "the axis of `iota` is an integer literal")
+        return None
+    if at.lost:
         return None
     if at.inferred:
         # The shape is not known yet; the value is checked again once it is.

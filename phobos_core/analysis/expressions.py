@@ -6,11 +6,20 @@ from collections.abc import Mapping
 from typing import cast
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.constants import fold_integers, fold_symbolic, is_static, round_float, value_of, wrap
+from phobos_core.analysis.constants import (
+    fold_integers,
+    fold_symbolic,
+    is_static,
+    round_float,
+    surely_positive,
+    value_of,
+    wrap,
+)
 from phobos_core.analysis.context import Context, Rule, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import cannot_join, comparison_type, convert, operand_type
+from phobos_core.analysis.names import lookup, suggestion
 from phobos_core.analysis.shapes import broadcast, constrain, static
-from phobos_core.analysis.subscripts import lookup, read, suggestion
+from phobos_core.analysis.subscripts import read
 from phobos_core.analysis.symbolic import sym
 from phobos_core.language.context import AXES, CTX_FIELDS
 from phobos_core.language.operators import BINARY, OperatorClass
@@ -116,7 +125,7 @@ def unary(cx: Context, node: ast.Unary, at: Site) -> pg.Expr | None:
     if node.op == "!":
         if tile or element != BOOL:
             found = type_text(operand.type)
-            cx.error("logical-operand", node.span, f"`!` is on scalars, a `bool`, and this is `{found}`")
+            cx.error("logical-operand", node.span, f"`!` takes a scalar `bool`, and this is `{found}`")
             return None
         return pg.Unary(node.span, BOOL, "!", operand)
     if not _arithmetic_element(cx, node.span, node.op, element, bitwise=node.op == "~"):
@@ -125,11 +134,15 @@ def unary(cx: Context, node: ast.Unary, at: Site) -> pg.Expr | None:
         return _fold_unary(cx, node, operand)
     if tile and not static(cx, operand, operand.span):
         return None
-    if node.op == "-":
-        if isinstance(operand, pg.SymConst):
-            return pg.SymConst(node.span, INDEX, operand.value * -1)
-        return pg.Unary(node.span, operand.type, "-", operand)
-    return pg.Unary(node.span, operand.type, "~", operand)
+    if node.op == "~":
+        return pg.Unary(node.span, operand.type, "~", operand)
+    if isinstance(operand, pg.SymConst):
+        return pg.SymConst(node.span, INDEX, operand.value * -1)
+    if tile:
+        # By the spec, which tells -0.0 from 0 - 0.0.
+        zero = pg.Const(node.span, element, 0.0 if element.is_float else 0)
+        return pg.Binary(node.span, operand.type, "-", zero, operand)
+    return pg.Unary(node.span, operand.type, "-", operand)
 
 
 def _fold_unary(cx: Context, node: ast.Unary, operand: pg.Const) -> pg.Const:
@@ -253,7 +266,7 @@ def _nonzero_divisor(cx: Context, op: str, rhs: pg.Expr, element: ScalarType) ->
     if value.constant == 0:
         cx.error("division-by-zero", rhs.span, f"the divisor of `{op}` is the constant 0")
         return False
-    if value.constant is None and is_static(cx, value) and len(value.terms) > 1:
+    if not surely_positive(value) and is_static(cx, value):
         nonzero = f"the divisor of `{op}`, `{value}`, is 0"
         constrain(cx, "division-by-zero", rhs.span, nonzero, (value,), lambda env: value.evaluate(env) != 0)
     return True

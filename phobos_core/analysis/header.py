@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header
 from phobos_core.analysis.constraints import Holds
-from phobos_core.analysis.context import Context, see, shape_text
+from phobos_core.analysis.context import Context, kind_text, see, shape_text
 from phobos_core.analysis.declarations import scalar_type, storage_type
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import constrain, require
-from phobos_core.analysis.subscripts import lookup
 from phobos_core.analysis.symbolic import Sym, remainder, sym
 from phobos_core.language.types import INDEX, SPELLED
 from phobos_core.syntax import ast
@@ -27,7 +27,7 @@ def declare_search(cx: Context, header: Header) -> None:
         cx.values[symbol] = sym(text)
         cx.bind(name, symbol)
     for name in header.lost:
-        if not cx.scope.find(name.text)[0]:
+        if cx.scope.find(name.text) is None:
             cx.bind(name, None)
 
 
@@ -47,6 +47,8 @@ def declare_params(cx: Context, params: tuple[ast.Param, ...]) -> tuple[pg.Symbo
 
 
 def _param_type(cx: Context, param: ast.Param) -> pg.SymbolType | None:
+    if cx.damage.inside(param.span):
+        return None
     match param.type:
         case ast.ScalarTypeExpr(span, name):
             return scalar_type(cx, span, SPELLED[name])
@@ -74,12 +76,13 @@ def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
             cx.error("empty-extent", node.span, f"a dimension has at least one element, and this is {node.value}")
             return None
         return sym(node.value)
-    found, symbol = cx.scope.find(node.text)
-    if symbol is not None:
+    binding = cx.scope.find(node.text)
+    if binding is not None:
+        symbol = binding.symbol
+        if symbol is None:
+            return None
         cx.references.append((node.span, symbol))
         return cx.values[symbol]
-    if found:
-        return None
     if cx.damage.attributes:
         # It may be an `@autotune` name whose declaration is lost.
         cx.bind(node, None)
@@ -138,7 +141,6 @@ def dimension_names(params: tuple[ast.Param, ...]) -> dict[str, None]:
 
 def _promised_dimension(cx: Context, promise: ast.KeywordArg, names: Mapping[str, None]) -> Sym | None:
     name = promise.name
-    _, symbol = cx.scope.find(name.text)
     if name.text not in names:
         cx.error(
             "unknown-dimension",
@@ -147,6 +149,8 @@ def _promised_dimension(cx: Context, promise: ast.KeywordArg, names: Mapping[str
             help=f"its dimensions are {', '.join(f'`{dim}`' for dim in names)}" if names else None,
         )
         return None
+    binding = cx.scope.find(name.text)
+    symbol = None if binding is None else binding.symbol
     if symbol is None or symbol not in cx.values:
         return None
     cx.references.append((name.span, symbol))
@@ -165,7 +169,7 @@ def _unit(cx: Context, promise: ast.KeywordArg) -> Sym | None:
                 cx.error(
                     "attribute-argument",
                     name.span,
-                    f"`@aligned` takes a literal or an `@autotune` name, and `{name.text}` is a {symbol.kind.value}",
+                    f"`@aligned` takes a literal or an `@autotune` name, and `{name.text}` is {kind_text(symbol.kind)}",
                     related=(see(symbol.span, "declared here"),),
                 )
     return None

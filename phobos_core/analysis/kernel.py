@@ -9,7 +9,8 @@ from phobos_core.analysis import calls, expressions
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header, read_attributes
 from phobos_core.analysis.constraints import evaluate
-from phobos_core.analysis.context import Context, Damage, Options, Rule
+from phobos_core.analysis.context import Context, Options, Rule
+from phobos_core.analysis.damage import Damage
 from phobos_core.analysis.header import declare_params, declare_search, resolve_aligned, resolve_registers
 from phobos_core.analysis.statements import block
 from phobos_core.language.diagnostic import Diagnostic

@@ -7,35 +7,42 @@ error; an inner scope, the kernel's own block included, may shadow.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from phobos_core.analysis.program import Symbol
 from phobos_core.syntax.ast import Name, Span
 
 
-class Scope:
-    """One block's names. A name bound to None is a mistake already reported: it is found, and silent."""
+class Binding(NamedTuple):
+    """`symbol` is None for a name whose declaration is in error: it is found, and silent."""
 
-    __slots__ = ("names", "parent", "places")
+    symbol: Symbol | None
+    span: Span
+
+
+class Scope:
+    """One block's names."""
+
+    __slots__ = ("names", "parent")
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.parent = parent
-        self.names: dict[str, Symbol | None] = {}
-        self.places: dict[str, Span] = {}
+        self.names: dict[str, Binding] = {}
 
-    def declare(self, name: Name, symbol: Symbol | None) -> Span | None:
-        """Binds `name`; the place of an earlier declaration of it in this very scope is returned."""
-        previous = self.places.get(name.text)
-        self.names[name.text] = symbol
-        self.places[name.text] = name.span
+    def declare(self, name: Name, symbol: Symbol | None) -> Binding | None:
+        """Binds `name`; an earlier binding of it in this very scope is returned."""
+        previous = self.names.get(name.text)
+        self.names[name.text] = Binding(symbol, name.span)
         return previous
 
-    def find(self, name: str) -> tuple[bool, Symbol | None]:
+    def find(self, name: str) -> Binding | None:
         scope: Scope | None = self
         while scope is not None:
-            if name in scope.names:
-                return True, scope.names[name]
+            binding = scope.names.get(name)
+            if binding is not None:
+                return binding
             scope = scope.parent
-        return False, None
+        return None
 
     def visible(self) -> Iterator[str]:
         """Every name that can be read here."""

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, is_static
 from phobos_core.analysis.constraints import Constraint, Holds
-from phobos_core.analysis.context import Context, Shape, see, shape_text
+from phobos_core.analysis.context import Context, Shape, declared_as, see, shape_text
 from phobos_core.analysis.symbolic import Sym, maximum
 from phobos_core.language.diagnostic import Related
 from phobos_core.syntax.ast import Span
@@ -53,17 +53,35 @@ def broadcast(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr) -> Shape | No
         return a.shape
     if not static(cx, rhs, rhs.span):
         return None
-    if a.shape is b.shape or a.shape == b.shape:
-        return a.shape
-    if len(a.shape) != len(b.shape):
-        message = f"{_both(lhs, rhs)} do not broadcast: the ranks differ, {len(a.shape)} and {len(b.shape)}"
-        cx.error("rank-mismatch", span, message, related=_sides(lhs, rhs))
+    return _joined(cx, span, a.shape, b.shape, (lhs, rhs))
+
+
+def broadcast_all(cx: Context, span: Span, operands: tuple[pg.Expr, ...]) -> Shape | None:
+    """The shape of an element-wise operation of any number of operands, of which at least one is a tile."""
+    shape: Shape | None = None
+    for operand in operands:
+        if isinstance(operand.type, pg.TileType):
+            if not static(cx, operand, operand.span):
+                return None
+            other = operand.type.shape
+            shape = other if shape is None else _joined(cx, span, shape, other, (operands[0], operand))
+            if shape is None:
+                return None
+    return shape
+
+
+def _joined(cx: Context, span: Span, a: Shape, b: Shape, sides: tuple[pg.Expr, pg.Expr]) -> Shape | None:
+    if a is b or a == b:
+        return a
+    if len(a) != len(b):
+        message = f"{shape_text(a)} and {shape_text(b)} do not broadcast: the ranks differ, {len(a)} and {len(b)}"
+        cx.error("rank-mismatch", span, message, related=_sides(*sides))
         return None
-    return tuple(_stretch(cx, span, lhs, rhs, axis) for axis in range(len(a.shape)))
+    return tuple(_stretch(cx, span, a, b, axis, sides) for axis in range(len(a)))
 
 
-def _stretch(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr, axis: int) -> Sym:
-    a, b = shape_of(lhs)[axis], shape_of(rhs)[axis]
+def _stretch(cx: Context, span: Span, lhs: Shape, rhs: Shape, axis: int, sides: tuple[pg.Expr, pg.Expr]) -> Sym:
+    a, b = lhs[axis], rhs[axis]
     if a is b or a == b or b == ONE:
         return a
     if a == ONE:
@@ -73,14 +91,13 @@ def _stretch(cx: Context, span: Span, lhs: pg.Expr, rhs: pg.Expr, axis: int) -> 
         x, y = a.evaluate(env), b.evaluate(env)
         return x == y or x == 1 or y == 1
 
-    message = f"{_both(lhs, rhs)} do not broadcast: axis {axis} is `{a}` on one side and `{b}` on the other"
-    constrain(cx, "shape-mismatch", span, message, (a, b), holds, related=_sides(lhs, rhs))
+    shapes = f"{shape_text(lhs)} and {shape_text(rhs)}"
+    message = f"{shapes} do not broadcast: axis {axis} is `{a}` on one side and `{b}` on the other"
+    constrain(cx, "shape-mismatch", span, message, (a, b), holds, related=_sides(*sides))
     return maximum(a, b) if _may_be_one(cx, a) or _may_be_one(cx, b) else a
 
 
-def stores_into(
-    cx: Context, span: Span, value: pg.Expr, target: Shape, name: str, related: tuple[Related, ...]
-) -> bool:
+def stores_into(cx: Context, span: Span, value: pg.Expr, target: Shape, name: str, symbol: pg.Symbol | None) -> bool:
     """Whether a value fits the place it is stored to, broadcasting a scalar and axes of extent 1."""
     type_ = value.type
     if not isinstance(type_, pg.TileType):
@@ -91,12 +108,13 @@ def stores_into(
         return True
     text = f"the value is {shape_text(type_.shape)} and {name} is {shape_text(target)}"
     if len(type_.shape) != len(target):
-        cx.error("rank-mismatch", span, f"{text}: the ranks differ", related=related)
+        cx.error("rank-mismatch", span, f"{text}: the ranks differ", related=declared_as(symbol))
         return False
     for axis, (extent, room) in enumerate(zip(type_.shape, target, strict=True)):
         if extent not in (room, ONE):
+            message = f"{text}: axis {axis} does not fit"
             fits = _fits(extent, room)
-            constrain(cx, "shape-mismatch", span, f"{text}: axis {axis} does not fit", (extent, room), fits, related)
+            constrain(cx, "shape-mismatch", span, message, (extent, room), fits, declared_as(symbol))
     return True
 
 
@@ -150,14 +168,12 @@ def _may_be_one(cx: Context, value: Sym) -> bool:
     return any(1 in cx.search.get(name, ()) for name in value.names)
 
 
-def _both(lhs: pg.Expr, rhs: pg.Expr) -> str:
-    return f"{shape_text(shape_of(lhs))} and {shape_text(shape_of(rhs))}"
-
-
 def _sides(lhs: pg.Expr, rhs: pg.Expr) -> tuple[Related, ...]:
     """Both shapes, and where the named tiles among them were declared."""
     places = []
     for side in (lhs, rhs):
+        if not isinstance(side.type, pg.TileType):
+            continue
         places.append(see(side.span, f"this is {shape_text(shape_of(side))}"))
         if isinstance(side, pg.TileRead) and side.place.axes is None:
             root = side.place.root

@@ -7,15 +7,15 @@ from typing import Any, TypeAlias, cast
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Site, element_of, infer, see, type_text
+from phobos_core.analysis.context import LOST, PLAIN, Context, Site, element_of, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
-from phobos_core.analysis.subscripts import index_value, is_point, loaded, lookup, place_of, whole
+from phobos_core.analysis.subscripts import index_value, is_point, loaded, place_of, whole
 from phobos_core.analysis.symbolic import Sym
-from phobos_core.language.diagnostic import Related
 from phobos_core.language.operators import COMPOUND
 from phobos_core.language.types import BOOL, INDEX, ScalarType
 from phobos_core.syntax import ast
@@ -28,10 +28,44 @@ def block(cx: Context, node: ast.Block) -> tuple[pg.Stmt, ...]:
     outer_scope, outer_out = cx.scope, cx.out
     cx.scope, cx.out = Scope(outer_scope), []
     for stmt in node.body:
-        STATEMENTS[type(stmt)](cx, stmt)
+        if cx.damage.lines and cx.damage.touches(_head(stmt)):
+            _lost(cx, stmt)
+        else:
+            STATEMENTS[type(stmt)](cx, stmt)
     statements = tuple(cx.out)
     cx.scope, cx.out = outer_scope, outer_out
     return statements
+
+
+def _head(stmt: ast.Stmt) -> ast.Span:
+    """The statement without the blocks inside it."""
+    match stmt:
+        case ast.For(span, body=body) | ast.While(span, body=body) | ast.If(span, then=body):
+            return ast.Span(span.start, body.span.start)
+    return stmt.span
+
+
+def _lost(cx: Context, stmt: ast.Stmt) -> None:
+    """A statement on a line with a syntax error: it is not checked, but the blocks inside it are."""
+    match stmt:
+        case ast.Let(name=name) | ast.Var(name=name):
+            cx.bind(name, None)
+        case ast.For(var=name, body=body):
+            outer = cx.scope
+            cx.scope = Scope(outer)
+            cx.bind(name, None)
+            cx.lost_loops += 1
+            _loop_body(cx, body)
+            cx.lost_loops -= 1
+            cx.scope = outer
+        case ast.While(body=body):
+            _loop_body(cx, body)
+        case ast.If(then=then, orelse=orelse):
+            block(cx, then)
+            if isinstance(orelse, ast.If):
+                block(cx, ast.Block(orelse.span, (orelse,)))
+            elif orelse is not None:
+                block(cx, orelse)
 
 
 # Assignment.
@@ -43,7 +77,7 @@ def assign(cx: Context, stmt: ast.Assign) -> None:
         return
     place = place_of(cx, stmt.target)
     if place is None:
-        infer(cx, stmt.value, PLAIN)
+        infer(cx, stmt.value, LOST)
         return
     if not _writable(cx, stmt.target, place.root):
         return
@@ -54,13 +88,12 @@ def assign(cx: Context, stmt: ast.Assign) -> None:
 
 
 def _assign_name(cx: Context, stmt: ast.Assign, target: ast.Name) -> None:
-    found, _ = cx.scope.find(target.text)
-    if not found and cx.function(target.text) is not None:
+    if cx.scope.find(target.text) is None and cx.function(target.text) is not None:
         cx.error("not-assignable", target.span, f"`{target.text}` is a function, and has no value to change")
         return
     symbol = lookup(cx, target)
     if symbol is None:
-        infer(cx, stmt.value, PLAIN)
+        infer(cx, stmt.value, LOST)
         return
     if not symbol.mutable:
         _immutable(cx, target, symbol)
@@ -76,13 +109,9 @@ def _assign_name(cx: Context, stmt: ast.Assign, target: ast.Name) -> None:
         value = _combined(cx, stmt, pg.ScalarRead(target.span, type_, symbol), value)
         if value is None:
             return
-    value = fitted_scalar(cx, stmt.value, value, type_, f"`{target.text}`", _declared(symbol))
+    value = fitted_scalar(cx, stmt.value, value, type_, f"`{target.text}`", symbol)
     if value is not None:
         cx.out.append(pg.AssignScalar(stmt.span, symbol, value))
-
-
-def _declared(symbol: pg.Symbol) -> tuple[Related, ...]:
-    return (see(symbol.span, f"`{symbol.name}` is `{type_text(symbol.type)}`"),)
 
 
 def _combined(cx: Context, stmt: ast.Assign, current: pg.Expr, value: pg.Expr) -> pg.Expr | None:
@@ -104,7 +133,7 @@ def _immutable(cx: Context, target: ast.Name, symbol: pg.Symbol) -> None:
             message = f"`{target.text}` is bound by `let`, and does not change"
             help_ = f"declare it with `var {target.text}`"
         case _:
-            message = f"`{target.text}` is a {symbol.kind.value}, and does not change"
+            message = f"`{target.text}` is {kind_text(symbol.kind)}, and does not change"
             help_ = "copy it into a `var` first"
     cx.error("immutable-assignment", target.span, message, related=declared, help=help_)
 
@@ -147,7 +176,7 @@ def _store_point(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
         # Integers wrap, which comes to the same in any width.
         accumulate = accumulate and (combined.type == place.element or combined.type == current.type == INDEX)
         value = convert(cx, value, place.element) if accumulate else combined
-    value = fitted_scalar(cx, stmt.value, value, place.element, name, _declared(place.root))
+    value = fitted_scalar(cx, stmt.value, value, place.element, name, place.root)
     if value is not None:
         _updated(cx, place.root, stmt.span)
         cx.out.append(pg.StorePoint(stmt.span, place, value, accumulate))
@@ -174,7 +203,7 @@ def _store_tile(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
             value = _combined(cx, stmt, current, value)
             if value is None:
                 return
-    value = fitted(cx, stmt.value, value, target, name, _declared(place.root))
+    value = fitted(cx, stmt.value, value, target, name, place.root)
     if value is not None:
         _updated(cx, place.root, stmt.span)
         cx.out.append(pg.StoreTile(stmt.span, place, value, accumulate))

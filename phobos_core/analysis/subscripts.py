@@ -8,17 +8,14 @@ that the checked program holds names only.
 from __future__ import annotations
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.constants import ONE, expressible, is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Site, infer, see, type_text
+from phobos_core.analysis.constants import ONE, expressible, is_static, surely_positive, value_of
+from phobos_core.analysis.context import PLAIN, Context, Site, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert
+from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import constrain
-from phobos_core.analysis.symbolic import Sym
-from phobos_core.language.builtins import BUILTIN_NAMES
+from phobos_core.analysis.symbolic import Sym, sym
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.syntax import ast
-
-# Searching for a similar name takes long beside everything else; past this many unknown names it helps nobody.
-MOST_SUGGESTIONS = 20
 
 MEMORY = (pg.SymbolKind.TENSOR, pg.SymbolKind.TILE, pg.SymbolKind.VIEW)
 
@@ -61,7 +58,7 @@ def place_of(cx: Context, node: ast.Index) -> pg.Place | None:
         return None
     if base.axes is not None:
         axes = [_moved(outer, inner) for outer, inner in zip(base.axes, axes, strict=True)]
-    return pg.Place(node.span, base.root, base.element, tuple([a.extent for a in axes]), tuple(axes), base.flat)
+    return pg.Place(node.span, base.root, base.element, tuple(axis.extent for axis in axes), tuple(axes), base.flat)
 
 
 def _moved(outer: pg.Axis, inner: pg.Axis) -> pg.Axis:
@@ -113,53 +110,12 @@ def _named(cx: Context, node: ast.Name) -> pg.Place | None:
         cx.error(
             "not-indexable",
             node.span,
-            f"`{node.text}` is a {symbol.kind.value} of type `{type_text(symbol.type)}`, which has no elements"
+            f"`{node.text}` is {kind_text(symbol.kind)} of type `{type_text(symbol.type)}`, which has no elements"
             " to select",
             related=(see(symbol.span, "declared here"),),
         )
         return None
     return whole(symbol, node.span)
-
-
-def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
-    """The symbol that a name means here; None, reported once for each name, where it means none."""
-    found, symbol = cx.scope.find(node.text)
-    if symbol is not None:
-        cx.references.append((node.span, symbol))
-        return symbol
-    if not found and first_unknown(cx, node.text):
-        _unknown(cx, node)
-    return None
-
-
-def first_unknown(cx: Context, name: str) -> bool:
-    """Whether a name that is not found is worth a message: the first time, and not where its declaration may be lost
-    in a syntax error of the kernel's head."""
-    if cx.damage.attributes or cx.damage.params or name in cx.unknown:
-        return False
-    cx.unknown.add(name)
-    return True
-
-
-def _unknown(cx: Context, node: ast.Name) -> None:
-    if cx.function(node.text) is not None:
-        cx.error("not-a-value", node.span, f"`{node.text}` is a function: call it, as in `{node.text}(..)`")
-    elif node.text in BUILTIN_NAMES:
-        cx.error("not-a-value", node.span, f"`{node.text}` is a built-in: call it, as in `{node.text}(..)`")
-    else:
-        cx.error(
-            "unknown-name",
-            node.span,
-            f"`{node.text}` is not declared here",
-            help=suggestion(node.text, cx.scope.visible()) if len(cx.unknown) <= MOST_SUGGESTIONS else None,
-        )
-
-
-def suggestion(text: str, known: object) -> str | None:
-    from difflib import get_close_matches
-
-    close = get_close_matches(text, list(known), 1)  # type: ignore[call-overload]
-    return f"did you mean `{close[0]}`?" if close else None
 
 
 def _check_alone(cx: Context, subscript: ast.Subscript) -> None:
@@ -208,7 +164,6 @@ def index_value(cx: Context, node: ast.Expr, what: str) -> pg.Expr | None:
 
 
 def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> pg.Axis | None:
-    zero = pg.Const(subscript.span, INDEX, 0)
     match subscript:
         case ast.PointSub(span, index):
             start = index_value(cx, index, "an index")
@@ -223,18 +178,24 @@ def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> 
             if start is None or count is None:
                 return None
             return _sliced(cx, span, start, count)
-        case ast.RangeSub(_, None, None):
-            return pg.Axis(zero, below, False, True)
+        case ast.RangeSub(span, None, None):
+            return pg.Axis(pg.Const(span, INDEX, 0), below, False, True)
         case ast.RangeSub(span, first_or_none, end):
-            start = zero if first_or_none is None else index_value(cx, first_or_none, "the start of a range")
-            if end is None:
-                return None if start is None else _to_the_end(cx, span, start, below)
-            stop = index_value(cx, end, "the end of a range")
-            if start is None or stop is None:
-                return None
-            if first_or_none is None:
-                return _sliced(cx, span, start, stop)
-            return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start))
+            return _range(cx, span, first_or_none, end, below)
+
+
+def _range(cx: Context, span: ast.Span, first: ast.Expr | None, end: ast.Expr | None, below: Sym) -> pg.Axis | None:
+    if first is None:
+        assert end is not None
+        stop = index_value(cx, end, "the end of a range")
+        return None if stop is None else _sliced(cx, span, pg.Const(span, INDEX, 0), stop)
+    start = index_value(cx, first, "the start of a range")
+    if end is None:
+        return None if start is None else _to_the_end(cx, span, start, below)
+    stop = index_value(cx, end, "the end of a range")
+    if start is None or stop is None:
+        return None
+    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start))
 
 
 def _to_the_end(cx: Context, span: ast.Span, start: pg.Expr, below: Sym) -> pg.Axis | None:
@@ -250,34 +211,27 @@ def _sliced(cx: Context, span: ast.Span, start: pg.Expr, length: pg.Expr, *, unm
 def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym | None:
     """The extent of a slice; one that no name can express is computed into a hidden scalar."""
     value = value_of(cx, length)
+    if value is not None and is_static(cx, value):
+        return value if positive(cx, span, value, "empty-slice", "a slice selects at least one element") else None
     if value is None or not expressible(value):
         name = ast.Name(span, "extent")
         symbol = cx.symbol(name, pg.SymbolKind.SCALAR, INDEX, hidden=True)
         cx.out.append(pg.BindScalar(span, symbol, length))
-        return Sym((((symbol.key,), 1),))
-    return value if positive(cx, span, value, "empty-slice", "a slice selects at least one element") else None
+        return sym(symbol.key)
+    return value
 
 
 def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> bool:
-    """Whether an extent is at least 1; one that a configuration decides is checked for each."""
-    if _product_of_names(value):
+    """Whether a static extent is at least 1; one that a configuration decides is checked for each."""
+    if surely_positive(value):
         return True
     constant = value.constant
     if constant is not None:
         cx.error(code, span, f"{rule}, and this extent is {constant}")
         return False
-    if is_static(cx, value):
-        message = f"{rule}, and this extent, `{value}`, is not positive"
-        constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
+    message = f"{rule}, and this extent, `{value}`, is not positive"
+    constrain(cx, code, span, message, (value,), lambda env: value.evaluate(env) > 0)
     return True
-
-
-def _product_of_names(value: Sym) -> bool:
-    """Surely positive where it is static: a positive number, and every choice of an `@autotune` name is one."""
-    if len(value.terms) != 1:
-        return False
-    [(monomial, coefficient)] = value.terms
-    return coefficient > 0 and all(isinstance(atom, str) for atom in monomial)
 
 
 def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg.Place) -> None:

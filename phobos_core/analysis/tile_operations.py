@@ -10,9 +10,10 @@ from typing import Literal, cast
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import match, match_checked, result_shape
-from phobos_core.analysis.context import Context, Site, element_of, infer, see
+from phobos_core.analysis.context import Context, Site, element_of, infer, kind_text, see
 from phobos_core.analysis.convert import convert, operand_type
-from phobos_core.analysis.subscripts import lookup, whole
+from phobos_core.analysis.names import lookup
+from phobos_core.analysis.subscripts import whole
 from phobos_core.language.builtins import Builtin
 from phobos_core.language.types import F32, F64, I8, I32, INDEX, U32, Kind
 from phobos_core.syntax import ast
@@ -47,7 +48,7 @@ def flat(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
     if isinstance(argument, ast.Name) and symbol is None:
         return None
     if symbol is None or symbol.kind is not pg.SymbolKind.TILE:
-        what = f"`{symbol.name}` is a {symbol.kind.value}" if symbol else "this is an expression"
+        what = f"`{symbol.name}` is {kind_text(symbol.kind)}" if symbol else "this is an expression"
         cx.error(
             "not-a-named-tile",
             argument.span,

@@ -41,7 +41,7 @@ def elementwise(cg: Context, op: Op, operands: list[str], width: int) -> str:
             return remainder(cg, operands[0], operands[1], element, width)
         case "shl" | "shr":
             return _shift(cg, op.name, element, operands[0], operands[1], width)
-        case "mul" if element.is_float and len(cg.ir.users.get(op.result, ())) == 1:
+        case "mul" if element.is_float and len(cg.ir.used_by(op.result)) == 1:
             # The product may fuse into a sum only where nothing else reads it.
             return _binary(cg, "fmul contract", element, operands[0], operands[1], width)
         case name:

@@ -13,16 +13,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phobos_core.codegen import index
+from phobos_core.codegen.banks import BANK_ROW, Walk, best_shift
 from phobos_core.codegen.context import Context, Window
 from phobos_core.codegen.convert import convert
 from phobos_core.codegen.evaluate import Evaluation, Place
 from phobos_core.codegen.index import Coord
+from phobos_core.codegen.memory import SHARED
 from phobos_core.codegen.sweep import store_run
 from phobos_core.codegen.tree import anchor_of, loads_of
 from phobos_core.codegen.writer import ROLLED
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.schedule import Contraction
 from phobos_core.ir.types import TileType, element_of
+from phobos_core.language.targets import LANES
 from phobos_core.language.types import I8, I32, ScalarType
 
 # FMAs written in one turn of the loop over K, at most.
@@ -36,7 +39,7 @@ class _Patch:
     tile; `row_inside` and `column_inside` are the conditions under which they were inside already.
 
     `step` is how many k one load of an operand along K brings; `group` how many columns one vector of sums holds;
-    loads along K are at most `access` wide."""
+    loads along K are at most `access` wide. The thread takes k xor `skew` in place of k (see `banks`)."""
 
     lhs: Value
     rhs: Value
@@ -52,6 +55,7 @@ class _Patch:
     step: int
     access: int
     dp4a: bool
+    skew: str | None
 
 
 def contraction(cg: Context, op: Op, schedule: Contraction) -> None:
@@ -127,7 +131,34 @@ def _plan(cg: Context, target: Window, dot: Op, schedule: Contraction, number: C
         step,
         access,
         schedule.use_dp4a,
+        _skew(cg, dot, schedule, step, c) if transposed and step == access else None,
     )
+
+
+def _skew(cg: Context, dot: Op, schedule: Contraction, step: int, column: Coord) -> str | None:
+    """What the thread in a column of patches xors k with, if that makes the lanes' loads meet fewer in one bank."""
+    numbers = range(min(LANES, cg.kernel.threads, schedule.rows * schedule.columns))
+    columns = tuple(n % schedule.columns for n in numbers)
+    walks = []
+    depth = 0
+    for value, rows in (
+        (dot.operands[0], tuple(n // schedule.columns for n in numbers)),
+        (dot.operands[1], tuple(c * schedule.run for c in columns)),
+    ):
+        for load in loads_of(cg, value):
+            window = cg.windows[load.operands[0]]
+            stride, size = window.memory.strides[0], window.memory.element.bytes
+            depth = window.shape[1]
+            if window.memory.space == SHARED and isinstance(stride, int):
+                walks.append(Walk(rows, stride * size, step * size))
+    chunks = max((BANK_ROW // walk.size for walk in walks), default=1)
+    while depth % (chunks * step):
+        chunks //= 2
+    shift = best_shift(tuple(walks), columns, chunks) if chunks > 1 else None
+    if shift is None:
+        return None
+    number = index.operand(cg, index.divided(cg, index.divided(cg, column, 1 << shift)[0], chunks)[1])
+    return index.mul(cg, index.COORD, number, str(step))
 
 
 def _group(tn: int, run: int) -> int:
@@ -143,7 +174,8 @@ def _widths(cg: Context, dot: Op, depth: int, dp4a: bool) -> tuple[int, int]:
     along = [lhs, rhs] if dot.attrs["transposed"] else [lhs]
     views = [load.operands[0] for value in along for load in loads_of(cg, value)]
     access = cg.vectors.widest(views, depth).vector
-    return (max(4, access), access) if dp4a else (min(4, access),) * 2
+    # Two k of f64, four of f32, eight of f16 and bf16: what one access brings, and no more registers than pay.
+    return (max(4, access), access) if dp4a else (min(8, access),) * 2
 
 
 def _walk(cg: Context, patch: _Patch) -> list[list[str]]:
@@ -173,9 +205,12 @@ def _walk(cg: Context, patch: _Patch) -> list[list[str]]:
 
 def _steps(cg: Context, patch: _Patch, start: Coord, count: int, sums: Sequence[str]) -> list[str]:
     current = list(sums)
-    for k in range(0, count, patch.step):
+    for step in range(0, count, patch.step):
+        k = start.plus(step)
+        if patch.skew is not None:
+            k = Coord(cg.writer.pure(f"xor i32 {index.operand(cg, k)}, {patch.skew}"), 0, patch.depth, patch.step)
         multiply = _multiply_bytes if patch.dp4a else _multiply
-        current = multiply(cg, patch, start.plus(k), current)
+        current = multiply(cg, patch, k, current)
     return current
 
 

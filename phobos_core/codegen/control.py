@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
 from phobos_core.codegen.context import Context
-from phobos_core.codegen.writer import ROLLED
 from phobos_core.ir.module import Block, Op, Value
 from phobos_core.ir.types import TileType, TokenType
 from phobos_core.language.types import ScalarType
@@ -32,7 +31,7 @@ def for_loop(cg: Context, op: Op, emit: EmitBlock) -> None:
     w.start(inside)
     emit(cg, body)
     following = w.value(f"add {cg.index} {position}, {step}")
-    w.repeat_loop(loop, [following, *_operands(cg, body.ops[-1].operands)], _hint(op))
+    w.repeat_loop(loop, [following, *_operands(cg, body.ops[-1].operands)])
     _bind_all(cg, op.results, names)
 
 
@@ -69,11 +68,6 @@ def if_else(cg: Context, op: Op, emit: EmitBlock) -> None:
     types = _types(cg, op.regions[0].ops[-1].operands)
     merged = [w.phi(t, (a, then), (b, orelse)) for t, a, b in zip(types, first, second, strict=True)]
     _bind_all(cg, op.results, merged)
-
-
-def _hint(op: Op) -> str:
-    factor = op.attrs.get("unroll", 1)
-    return ROLLED if factor in (None, 1) else f'!"llvm.loop.unroll.count", i32 {factor}'
 
 
 def _types(cg: Context, values: Iterable[Value]) -> list[str]:

@@ -4,7 +4,10 @@ truncates and saturates with NaN giving 0, integers wrap, unsigned storage zero-
 from __future__ import annotations
 
 from phobos_core.codegen.context import Context
-from phobos_core.language.types import F32, F64, I32, I64, Kind, ScalarType
+from phobos_core.language.types import BF16, F32, F64, I32, I64, Kind, ScalarType
+
+# An f32 holds every integer of so many bits.
+F32_INTEGER_BITS = 24
 
 
 def convert(cg: Context, operand: str, source: ScalarType, target: ScalarType, width: int) -> str:
@@ -15,6 +18,8 @@ def convert(cg: Context, operand: str, source: ScalarType, target: ScalarType, w
             return _float_to_float(cg, operand, source, target, width)
         case True, False:
             return _float_to_integer(cg, operand, source, target, width)
+        case False, True if target == BF16 and cg.bits(source) > F32_INTEGER_BITS:
+            return _cast(cg, "fptrunc", _to_odd_f32(cg, operand, source, width), F32, target, width)
         case False, True:
             instruction = "uitofp" if source.kind is Kind.UINT else "sitofp"
             return _cast(cg, instruction, operand, source, target, width)
@@ -30,6 +35,22 @@ def _float_to_float(cg: Context, operand: str, source: ScalarType, target: Scala
     if source.bits == target.bits:  # f16 and bf16 meet in f32, which holds both
         return _cast(cg, "fptrunc", _cast(cg, "fpext", operand, source, F32, width), F32, target, width)
     return _cast(cg, "fpext" if target.bits > source.bits else "fptrunc", operand, source, target, width)
+
+
+def _to_odd_f32(cg: Context, operand: str, source: ScalarType, width: int) -> str:
+    """An integer cut off to an f32, with the last bit set where anything was lost: rounding that to a bf16 equals
+    rounding the integer once. LLVM by itself would round to nearest twice."""
+    elements = cg.lanes(_integer_to_integer(cg, operand, source, I64, width), "i64", width)
+    return cg.gathered([_to_odd_element(cg, element) for element in elements], "float")
+
+
+def _to_odd_element(cg: Context, operand: str) -> str:
+    truncated = cg.writer.call("float", "llvm.nvvm.ll2f.rz", ("i64", operand))
+    back = cg.writer.call("i64", "llvm.nvvm.f2ll.rz", ("float", truncated))
+    inexact = cg.writer.pure(f"icmp ne i64 {back}, {operand}")
+    sticky = cg.writer.pure(f"zext i1 {inexact} to i32")
+    bits = cg.writer.pure(f"or i32 {cg.writer.pure(f'bitcast float {truncated} to i32')}, {sticky}")
+    return cg.writer.pure(f"bitcast i32 {bits} to float")
 
 
 def _integer_to_integer(cg: Context, operand: str, source: ScalarType, target: ScalarType, width: int) -> str:

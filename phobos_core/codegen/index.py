@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 from phobos_core.codegen.context import Context
 
-
 # The type of coordinates, with the flags that their limits prove: no sum or product of them wraps.
 COORD = "nuw nsw i32"
 

@@ -128,34 +128,45 @@ def valid(cg: Context, target: Window, at: Sequence[Coord]) -> str:
 
 
 def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
-    """The pointer to an element of a window."""
+    """The pointer to an element of a window.
+
+    What the innermost loop does not change comes first, and its structure is hidden: LLVM's loop strength reduction
+    would weigh every way to put the sum together, which takes longer than all the rest of its work and gains nothing.
+    """
     memory = target.memory
     size = memory.element.bytes
     constant = 0
-    narrow, wide = "0", "0"  # the parts computed in 32 and in 64 bits
-    reach = 0  # the narrow part stays below
+    parts: dict[bool, list[str]] = {False: [], True: []}
     for stride, coord in zip(memory.strides, at, strict=True):
+        varies = coord.base is not None and cg.writer.varies(coord.base)
         if isinstance(stride, int):
             constant += coord.offset * stride * size
-            if coord.base is None:
-                continue
-            reach += coord.limit * stride * size
-            if reach < 1 << 31:
-                part = index.mul(cg, index.COORD, coord.base, str(stride * size))
-                narrow = index.add(cg, index.COORD, narrow, part)
-            else:
-                base = index.resized(cg, coord.base, "i32", "i64", "zext")
-                wide = index.add(cg, "i64", wide, index.mul(cg, "i64", base, str(stride * size)))
+            if coord.base is not None:
+                parts[varies].append(_distance(cg, coord, stride * size))
         else:
             pitch = index.mul(cg, "i64", index.resized(cg, stride, cg.index, "i64"), str(size))
             if coord.base is not None:
                 base = index.resized(cg, coord.base, "i32", "i64", "zext")
-                wide = index.add(cg, "i64", wide, index.mul(cg, "i64", base, pitch))
+                parts[varies].append(index.mul(cg, "i64", base, pitch))
             if coord.offset:
-                wide = index.add(cg, "i64", wide, index.mul(cg, "i64", pitch, str(coord.offset)))
-    pointer = advanced(cg, memory, target.origin, wide)
-    pointer = advanced(cg, memory, pointer, index.resized(cg, narrow, "i32", "i64", "zext"))
+                parts[False].append(index.mul(cg, "i64", pitch, str(coord.offset)))
+    pointer = target.origin
+    for part in parts[False]:
+        pointer = advanced(cg, memory, pointer, part)
+    if parts[True] and pointer != memory.base:
+        type = f"ptr addrspace({memory.space})"
+        pointer = cg.writer.call(type, f"llvm.launder.invariant.group.p{memory.space}", (type, pointer))
+    for part in parts[True]:
+        pointer = advanced(cg, memory, pointer, part)
     return advanced(cg, memory, pointer, str(constant))
+
+
+def _distance(cg: Context, coord: Coord, stride: int) -> str:
+    """The bytes from 0 to the coordinate's base as an i64 operand, computed in 32 bits where they fit."""
+    assert coord.base is not None
+    if coord.limit * stride < 1 << 31:
+        return index.resized(cg, index.mul(cg, index.COORD, coord.base, str(stride)), "i32", "i64", "zext")
+    return index.mul(cg, "i64", index.resized(cg, coord.base, "i32", "i64", "zext"), str(stride))
 
 
 def advanced(cg: Context, memory: Memory, pointer: str, offset: str) -> str:

@@ -11,18 +11,18 @@ from math import copysign, inf, isnan
 
 from phobos_core.language.types import BF16, BOOL, F16, F32, F64, INDEX, Kind, ScalarType
 
-_FLOATS = {F16: "half", BF16: "bfloat", F32: "float", F64: "double"}
-_FLOAT_SUFFIXES = {F16: "f16", BF16: "bf16", F32: "f32", F64: "f64"}
+# By name: a scalar type's own hash is slow, and these are looked up for every instruction.
+_FLOATS = {F16.name: "half", BF16.name: "bfloat", F32.name: "float", F64.name: "double"}
 _F32_MAX = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 
 
 def bits_of(element: ScalarType, index_bits: int) -> int:
     """The width in registers; `index` has the width that the compilation chose."""
-    return index_bits if element == INDEX else element.bits
+    return index_bits if element is INDEX else element.bits
 
 
 def scalar_type(element: ScalarType, index_bits: int) -> str:
-    return _FLOATS.get(element) or f"i{bits_of(element, index_bits)}"
+    return _FLOATS.get(element.name) or f"i{bits_of(element, index_bits)}"
 
 
 def vector_type(type: str, width: int) -> str:
@@ -31,7 +31,7 @@ def vector_type(type: str, width: int) -> str:
 
 def suffix(element: ScalarType, index_bits: int, width: int) -> str:
     """The type as it ends an overloaded intrinsic's name: f32, v4f32, i64."""
-    name = _FLOAT_SUFFIXES.get(element) or f"i{bits_of(element, index_bits)}"
+    name = element.name if element.is_float else f"i{bits_of(element, index_bits)}"
     return name if width == 1 else f"v{width}{name}"
 
 

@@ -38,6 +38,7 @@ class Writer:
         "_blocks",
         "_known",
         "_locations",
+        "_loops",
         "_next",
         "_scopes",
         "_suffix",
@@ -57,6 +58,7 @@ class Writer:
         self._locations: dict[int, int] = {}
         self._next = 0
         self._blocks = 0
+        self._loops = [0]
         self._suffix = ""
         self._known: dict[str, str] = {}
         self._scopes: list[list[str]] = [[]]
@@ -150,6 +152,10 @@ class Writer:
         """(value, block) pairs."""
         return self.value(f"phi {type} " + ", ".join(f"[ {v}, %{b} ]" for v, b in incoming))
 
+    def varies(self, name: str) -> bool:
+        """Whether a value was made inside the innermost loop."""
+        return int(name[1:]) >= self._loops[-1]
+
     # Loops: open_loop, the body, close_loop; whatever the body remembers is forgotten at the close.
 
     def open_loop(self, types: list[str], initial: list[str]) -> Loop:
@@ -158,6 +164,7 @@ class Writer:
         self.jump(head)
         self.start(head)
         self._scopes.append([])
+        self._loops.append(self._next)
         names, slots = [], []
         for _ in types:
             names.append(f"%{self._next}")
@@ -186,6 +193,7 @@ class Writer:
         return f", !llvm.loop !{loop}"
 
     def _finish(self, loop: Loop, following: list[str]) -> None:
+        self._loops.pop()
         for slot, name, type, first, later in zip(
             loop.slots, loop.names, loop.types, loop.initial, following, strict=True
         ):

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from phobos_core.emulator.checks import PENDING, RaceChecker, Touch
+from phobos_core.emulator.checks import RaceChecker, Touch
+from phobos_core.emulator.clocks import PENDING
 from phobos_core.emulator.machine import Active, Index, Mask
 from phobos_core.emulator.memory import Store
 from phobos_core.emulator.ptx import Instruction
@@ -61,8 +62,8 @@ class AsyncCopies:
     def issue(self, flight: Flight, touch: Touch | None) -> None:
         self.flights.append(flight)
         if self.races and touch is not None:
-            self.races.before_write(touch, np.zeros(flight.lanes.size, np.bool_))
-            touch.shadow.writes[touch.granules] = touch.entries | PENDING
+            self.races.before_write(touch, lambda: np.ones(flight.lanes.size, np.bool_))
+            touch.leave(PENDING)
             self.races.pending_copies += 1
 
     def commit(self, active: Active) -> None:

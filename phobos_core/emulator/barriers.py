@@ -123,9 +123,7 @@ class Barriers:
                 same = [other for other in entries if other.barrier.site is each.barrier.site]
                 complete |= sum(other.counts for other in same) == self.geometry.threads
             else:
-                complete |= total >= self._uniform(
-                    np.asarray(each.barrier.count), each.group.active, each.barrier.site
-                )
+                complete |= total >= self._uniform(np.asarray(each.barrier.count), each.group.active, each.barrier.site)
         concerned = np.zeros(self.geometry.blocks, np.bool_)
         for each in entries:
             concerned |= each.counts > 0
@@ -167,9 +165,7 @@ class Barriers:
         true = np.zeros(self.geometry.blocks, np.int64)
         total = np.zeros(self.geometry.blocks, np.int64)
         for each in entries:
-            row = (
-                np.broadcast_to(np.asarray(each.barrier.source), self.geometry.lanes) != each.barrier.negated
-            )
+            row = np.broadcast_to(np.asarray(each.barrier.source), self.geometry.lanes) != each.barrier.negated
             lanes = each.group.active.lanes
             true += np.bincount(self.geometry.block_of[lanes[row[lanes]]], minlength=self.geometry.blocks)
             total += each.counts

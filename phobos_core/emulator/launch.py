@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from phobos_core.emulator.async_copies import AsyncCopies
-from phobos_core.emulator.checks import MAX_BLOCKS, Clocks, RaceChecker
+from phobos_core.emulator.checks import RaceChecker
+from phobos_core.emulator.clocks import MAX_BLOCKS, Clocks
 from phobos_core.emulator.decode import DTYPES, Decoder, Registers
 from phobos_core.emulator.engine import Engine
 from phobos_core.emulator.machine import Active, Geometry, HaltError, Recorder
@@ -21,7 +22,6 @@ from phobos_core.emulator.memory import (
     GenericSpace,
     GlobalSpace,
     Region,
-    Shadow,
     Space,
     Store,
     WindowSpace,
@@ -32,6 +32,7 @@ from phobos_core.emulator.program import build
 from phobos_core.emulator.provenance import written_parameters
 from phobos_core.emulator.ptx import Kernel, Module, Parameter, Variable, parse
 from phobos_core.emulator.result import Coordinates, EmulatorFault, LaunchError, Result, Stats
+from phobos_core.emulator.shadow import Shadow
 from phobos_core.emulator.special import special_registers
 
 DEFAULT_MAX_STEPS = 20_000_000
@@ -81,24 +82,18 @@ def _scalar_bytes(parameter: Parameter, value: object) -> bytes:
     """A scalar argument in its parameter's type; `.b32` and `.b64` take a float as its bits."""
     dtype = DTYPES.get(parameter.type)
     if dtype is None:
-        raise LaunchError(
-            f"parameter `{parameter.name}` has type .{parameter.type}, which no argument can have"
-        )
+        raise LaunchError(f"parameter `{parameter.name}` has type .{parameter.type}, which no argument can have")
     if isinstance(value, np.generic) and value.dtype.itemsize == dtype.itemsize and dtype.kind != "f":
         return value.tobytes()
     if isinstance(value, (float, np.floating)) and dtype.kind != "f":
         if parameter.type[0] != "b" or dtype.itemsize not in (2, 4, 8):
-            raise LaunchError(
-                f"parameter `{parameter.name}` is an integer (.{parameter.type}) and got {value!r}"
-            )
+            raise LaunchError(f"parameter `{parameter.name}` is an integer (.{parameter.type}) and got {value!r}")
         return np.array(value, f"f{dtype.itemsize}").tobytes()
     if isinstance(value, (bool, int, float, np.generic)):
         if dtype.kind == "f":
             return np.array(value, dtype).tobytes()
         return (int(value) & ((1 << 8 * dtype.itemsize) - 1)).to_bytes(dtype.itemsize, "little")
-    raise LaunchError(
-        f"parameter `{parameter.name}` needs a number or an array and got {type(value).__name__}"
-    )
+    raise LaunchError(f"parameter `{parameter.name}` needs a number or an array and got {type(value).__name__}")
 
 
 @dataclass(slots=True)
@@ -126,9 +121,7 @@ def _block_shape(kernel: Kernel, block: Coordinates | int | None) -> Coordinates
     threads = x * y * z
     limit = math.prod(kernel.directives.get("maxntid", (MAX_THREADS,)))
     if not 0 < threads <= min(limit, MAX_THREADS):
-        raise LaunchError(
-            f"a block of {threads} threads, where `{kernel.name}` allows 1 to {min(limit, MAX_THREADS)}"
-        )
+        raise LaunchError(f"a block of {threads} threads, where `{kernel.name}` allows 1 to {min(limit, MAX_THREADS)}")
     return x, y, z
 
 
@@ -216,9 +209,7 @@ class _Launch:
     def _geometry(self, shared: int, local: int) -> Geometry:
         """As many blocks at once as keep arrays near the cache and memory bounded, in equal batches."""
         threads, total = math.prod(self.block), math.prod(self.grid)
-        polling = any(
-            at.opcode in ("atom", "ld") and "acquire" in at.modifiers for at in self.kernel.instructions
-        )
+        polling = any(at.opcode in ("atom", "ld") and "acquire" in at.modifiers for at in self.kernel.instructions)
         lanes = POLLING_LANES_PER_BATCH if polling else LANES_PER_BATCH
         per_block = max(1, shared + local * threads)
         most = max(1, min(lanes // threads, BYTES_PER_BATCH // per_block, MAX_BLOCKS, total))
@@ -228,9 +219,7 @@ class _Launch:
     def _bind(self, args: Sequence[object], space: GlobalSpace) -> None:
         wanted = self.kernel.parameters
         if len(args) != len(wanted):
-            raise LaunchError(
-                f"`{self.kernel.name}` has {len(wanted)} parameters and got {len(args)} arguments"
-            )
+            raise LaunchError(f"`{self.kernel.name}` has {len(wanted)} parameters and got {len(args)} arguments")
         for parameter, value in zip(wanted, args, strict=True):
             if isinstance(value, np.ndarray):
                 if parameter.size != 8 or parameter.type not in ("u64", "b64", "s64"):
@@ -247,9 +236,13 @@ class _Launch:
         written = written_parameters(self.kernel)
         for region in global_space.regions:
             if region.store.space == "global" and (written is None or region.store.name in written):
-                region.store.shadow = Shadow.of(region.store.data.size, _granule(self.kernel, "global"))
+                region.store.shadow = Shadow.of(
+                    region.store.data.size, _granule(self.kernel, "global"), shared_by_blocks=True
+                )
         if shared.size:
-            shared.store.shadow = Shadow.of(shared.store.data.size, _granule(self.kernel, "shared"))
+            shared.store.shadow = Shadow.of(
+                shared.store.data.size, _granule(self.kernel, "shared"), shared_by_blocks=False
+            )
 
     def _clear(
         self,
@@ -266,17 +259,12 @@ class _Launch:
         stores: list[Store] = [windows["shared"].store, *(region.store for region in global_space.regions)]
         for store in stores:
             if store.shadow:
-                store.shadow.writes[:] = 0
-                store.shadow.reads[:] = 0
+                store.shadow.clear()
 
 
-def _window(
-    recorder: Recorder, name: str, size: int, copies: int, owner: npt.NDArray[np.int64]
-) -> WindowSpace:
+def _window(recorder: Recorder, name: str, size: int, copies: int, owner: npt.NDArray[np.int64]) -> WindowSpace:
     stride = -(-max(size, 1) // ALIGNMENT) * ALIGNMENT
-    return WindowSpace(
-        recorder, name, size, Store.of(name, name, stride * copies if size else 0), owner * stride
-    )
+    return WindowSpace(recorder, name, size, Store.of(name, name, stride * copies if size else 0), owner * stride)
 
 
 def _granule(kernel: Kernel, space: str) -> int:

@@ -36,7 +36,8 @@ class Active:
     count: int
     full: bool
     _lanes: Index | None = None
-    _entries: tuple[int, Index, Index] | None = None
+    # What the checks keep of these lanes, with the version it is of.
+    moment: tuple[int, Any] | None = None
 
     @classmethod
     def of(cls, mask: Mask, count: int | None = None) -> Active:

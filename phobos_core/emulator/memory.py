@@ -9,33 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from phobos_core.emulator.machine import Active, Array, HaltError, Index, Recorder
 from phobos_core.emulator.ptx import Instruction
+from phobos_core.emulator.shadow import Shadow
 
 GUARD = 1 << 32
 SHARED_WINDOW = 1 << 56
 LOCAL_WINDOW = 1 << 57
 WINDOW_SIZE = 1 << 32
 PADDING = 16
-
-
-@dataclass(slots=True)
-class Shadow:
-    """What the race checks remember of each granule of `1 << shift` bytes."""
-
-    shift: int
-    writes: Index
-    reads: Index
-
-    @classmethod
-    def of(cls, size: int, shift: int) -> Shadow:
-        count = (size >> shift) + 1
-        return cls(shift, np.zeros(count, np.int64), np.zeros(count, np.int64))
 
 
 @dataclass(slots=True)
@@ -46,7 +33,6 @@ class Store:
     space: str
     data: npt.NDArray[np.uint8]
     shadow: Shadow | None = None
-    reads_matter: bool = True
     _views: dict[np.dtype[Any], Array] = field(default_factory=dict)
 
     @classmethod
@@ -60,8 +46,17 @@ class Store:
         return found
 
 
-# A store, byte indices into it, and which of the active lanes they belong to (None: all of them).
-Chunk = tuple[Store, Index, Index | None]
+class Chunk(NamedTuple):
+    """A store, byte offsets into it, and which of the active lanes they belong to (None: all of them).
+
+    `low` and `high` bound the bytes touched, within the tensor or within each block's or thread's part.
+    """
+
+    store: Store
+    offsets: Index
+    chosen: Index | None
+    low: int
+    high: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +108,7 @@ class GlobalSpace:
         self.regions.append(region)
         return region
 
-    def resolve(
-        self, access: Access, addresses: Index, active: Active
-    ) -> Iterator[Chunk] | tuple[Chunk, ...]:
+    def resolve(self, access: Access, addresses: Index, active: Active) -> Iterator[Chunk] | tuple[Chunk, ...]:
         low, high = int(addresses.min()), int(addresses.max()) + access.size
         for region in self.regions:
             if region.base <= low and high <= region.base + region.size:
@@ -123,7 +116,7 @@ class GlobalSpace:
                 at = _first_misaligned(offsets, access.alignment)
                 if at is not None:
                     raise _misaligned(self.recorder, access, active, addresses, at)
-                return ((region.store, offsets, None),)
+                return (Chunk(region.store, offsets, None, low - region.base, high - region.base),)
         return self._resolve_apart(access, addresses, active)
 
     def _resolve_apart(self, access: Access, addresses: Index, active: Active) -> Iterator[Chunk]:
@@ -138,7 +131,8 @@ class GlobalSpace:
             raise _misaligned(self.recorder, access, active, addresses, at)
         for number in np.unique(owner):
             chosen = np.flatnonzero(owner == number)
-            yield self.regions[number].store, addresses[chosen] - self.regions[number].base, chosen
+            region = self.regions[number]
+            yield Chunk(region.store, addresses[chosen] - region.base, chosen, 0, region.size)
 
     def _outside(self, access: Access, addresses: Index, active: Active, at: int) -> HaltError:
         address = int(addresses[at])
@@ -168,7 +162,8 @@ class WindowSpace:
         at = _first_misaligned(addresses, access.alignment)
         if at is not None:
             raise _misaligned(self.recorder, access, active, addresses, at)
-        if int(addresses.min()) < 0 or int(addresses.max()) + access.size > self.size:
+        low, high = int(addresses.min()), int(addresses.max()) + access.size
+        if low < 0 or high > self.size:
             outside = (addresses < 0) | (addresses + access.size > self.size)
             at = int(np.flatnonzero(outside)[0])
             address = int(addresses[at])
@@ -180,7 +175,7 @@ class WindowSpace:
                 int(active.lanes[at]),
                 address,
             )
-        return ((self.store, addresses + active.select(self.base_of_lane), None),)
+        return (Chunk(self.store, addresses + active.select(self.base_of_lane), None, low, high),)
 
 
 @dataclass(slots=True)
@@ -188,9 +183,7 @@ class GenericSpace:
     global_space: GlobalSpace
     windows: tuple[tuple[int, WindowSpace], ...]
 
-    def resolve(
-        self, access: Access, addresses: Index, active: Active
-    ) -> Iterator[Chunk] | tuple[Chunk, ...]:
+    def resolve(self, access: Access, addresses: Index, active: Active) -> Iterator[Chunk] | tuple[Chunk, ...]:
         if int(addresses.max()) < SHARED_WINDOW:
             return self.global_space.resolve(access, addresses, active)
         return self._resolve_apart(access, addresses, active)
@@ -217,8 +210,8 @@ class GenericSpace:
             return
         mask = np.zeros(active.mask.size, np.bool_)
         mask[active.lanes[at]] = True
-        for store, index, inner in space.resolve(access, addresses[at] - base, Active.of(mask)):
-            yield store, index, at if inner is None else at[inner]
+        for chunk in space.resolve(access, addresses[at] - base, Active.of(mask)):
+            yield chunk._replace(chosen=at if chunk.chosen is None else at[chunk.chosen])
 
 
 Space = GlobalSpace | WindowSpace | GenericSpace

@@ -94,8 +94,7 @@ def build(decoder: Decoder) -> Program:
         ends = last.opcode in BRANCHES or last.opcode in ENDS or is_wait(last)
         following = flow.block_after(basic)
         operations = [
-            decoder.guarded(handler_of(at)(decoder, at), at)
-            for at in (instructions[:-1] if ends else instructions)
+            decoder.guarded(handler_of(at)(decoder, at), at) for at in (instructions[:-1] if ends else instructions)
         ]
         terminator = _terminator(decoder, flow, last, following) if ends else Jump(following)
         blocks.append(
@@ -157,7 +156,5 @@ def _barrier(decoder: Decoder, at: Instruction, following: int) -> Barrier:
         source, negated = decoder.predicate(at.operands[-1], at)
         count = unsigned(at.operands[2]) if len(at.operands) > 3 else None
         destination = decoder.write(at.operands[0], result, at)
-        return Barrier(
-            at, kind, unsigned(at.operands[1]), count, aligned, following, source, negated, destination
-        )
+        return Barrier(at, kind, unsigned(at.operands[1]), count, aligned, following, source, negated, destination)
     raise unsupported(at)

@@ -341,9 +341,7 @@ class _Body:
             return Not(Register(self.scope.resolve(text[1:].strip())))
         if "|" in text:
             left, _, right = text.partition("|")
-            return Pair(
-                Register(self.scope.resolve(left.strip())), Register(self.scope.resolve(right.strip()))
-            )
+            return Pair(Register(self.scope.resolve(left.strip())), Register(self.scope.resolve(right.strip())))
         literal = _parse_literal(text)
         if literal is not None:
             return literal

@@ -48,7 +48,7 @@ class Result:
         return not self.findings
 
 
-class EmulatorFault(Exception):  # noqa: N818  a fault of the kernel, not an error of the program
+class EmulatorFault(Exception):
     """The kernel did something that a GPU would not forgive; `findings` says what, in the order seen."""
 
     def __init__(self, result: Result) -> None:

@@ -100,11 +100,12 @@ _TABLE = (
     OpDef(
         "alloc",
         "A shared buffer of the CTA, uninitialised, live from here to its last use. `stages` copies lie one after "
-        "the other (pipelining); `pitch` is the row length in elements when padded; `offset` is set on placement.",
+        "the other (pipelining); `pitch` is the row length in elements when padded; `offset` is set on placement. "
+        "`temporary` marks one that is no tile of the source.",
         "",
         "mem shared, token",
         attrs=("name", "stages"),
-        optional=("pitch", "offset"),
+        optional=("pitch", "offset", "temporary"),
     ),
     OpDef("flat", "The buffer [R, C] seen as [1, R * C]; same bytes, same token chain.", "mem", "mem"),
     OpDef(
@@ -161,7 +162,7 @@ _TABLE = (
         "lo, hi, step, carried..",
         "carried..",
         regions=1,
-        optional=("unroll", "whole"),
+        optional=("unroll", "unrolled", "whole"),
         effect="control",
     ),
     OpDef(

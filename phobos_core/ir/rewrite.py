@@ -30,37 +30,42 @@ class Index:
     no regions: an op's span is position..end.
     """
 
-    __slots__ = ("block_of", "definition", "end", "ops", "owner", "parent", "position", "users")
+    __slots__ = ("_users", "block_of", "definition", "end", "ops", "owner", "parent", "position")
 
     def __init__(self, body: Block) -> None:
         self.ops: list[Op] = []
         self.definition: dict[Value, Op] = {}
         self.owner: dict[Value, Op] = {}  # of a region's argument
-        self.users: dict[Value, list[Op]] = {}
         self.parent: dict[Op, Op | None] = {}
         self.block_of: dict[Op, Block] = {}
         self.position: dict[Op, int] = {}
         self.end: dict[Op, int] = {}
+        self._users: dict[Value, list[Op]] | None = None
         self._visit(body, None)
 
     def _visit(self, block: Block, parent: Op | None) -> None:
+        ops, definition, end = self.ops, self.definition, self.end
         for op in block.ops:
-            self.position[op] = len(self.ops)
-            self.ops.append(op)
+            self.position[op] = end[op] = len(ops)
+            ops.append(op)
             self.parent[op] = parent
             self.block_of[op] = block
             for value in op.results:
-                self.definition[value] = op
-            for value in op.operands:
-                self.users.setdefault(value, []).append(op)
-            for region in op.regions:
-                for argument in region.args:
-                    self.owner[argument] = op
-                self._visit(region, op)
-            self.end[op] = len(self.ops) - 1
+                definition[value] = op
+            if op.regions:
+                for region in op.regions:
+                    for argument in region.args:
+                        self.owner[argument] = op
+                    self._visit(region, op)
+                end[op] = len(ops) - 1
 
     def used_by(self, value: Value) -> Sequence[Op]:
-        return self.users.get(value, ())
+        if self._users is None:
+            self._users = {}
+            for op in self.ops:
+                for operand in op.operands:
+                    self._users.setdefault(operand, []).append(op)
+        return self._users.get(value, ())
 
     def defining(self, value: Value, name: str) -> Op | None:
         """The op that defines `value` if it is a `name`."""

@@ -71,7 +71,7 @@ def _accumulate(c: Context, e: p.Contract, target: Window, step: int, product: P
     if from_zero:
         zero = emit.const(0.0 if mem.element.is_float else 0, mem.element)
         store(c, target, emit.shaped(zero, shape))
-    lo, hi, by = emit.index(0), c.symbolic(_extent(e)), emit.index(step)
+    lo, hi, by = emit.index(0), c.symbolic(extents(e)[0]), emit.index(step)
     outer, before = emit.build, c.state[target.base]
     k, token = Value(lo.type, "k"), Value(before.type)
     emit.facts.declare_loop(k, lo, hi, by)
@@ -90,14 +90,22 @@ def store(c: Context, target: Window, tile: Value) -> None:
     c.state[target.base] = c.emit.build.store(windows.view(c.emit, target), tile, c.state[target.base])
 
 
-def _extent(e: p.Contract) -> Sym:
+def extents(e: p.Contract) -> tuple[Sym, Sym]:
+    """K as each of the operands has it; that they are equal may be left for the launch to check."""
     assert isinstance(e.lhs.type, p.TileType)
-    return e.lhs.type.shape[1]
+    assert isinstance(e.rhs.type, p.TileType)
+    return e.lhs.type.shape[1], e.rhs.type.shape[0 if e.op == "dot" else 1]
+
+
+def static_extent(c: Context, e: p.Contract) -> int | None:
+    """K where an operand gives it as a number."""
+    lhs, rhs = (c.static(extent) for extent in extents(e))
+    return rhs if lhs is None else lhs
 
 
 def _step(c: Context, e: p.Contract) -> int | None:
     """How far K is walked at a time; None for all of it at once."""
-    extent = c.static(_extent(e))
+    extent = static_extent(c, e)
     per_k = _staged(c, e.lhs, 0) + _staged(c, e.rhs, 1 if e.op == "dot" else 0)
     if extent is not None and (extent * per_k <= c.shared_limit or not (_divisible(e.lhs) and _divisible(e.rhs))):
         return None

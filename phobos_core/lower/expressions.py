@@ -15,7 +15,7 @@ from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.types import F32, INDEX, ScalarType
 from phobos_core.lower import windows
 from phobos_core.lower.context import Context
-from phobos_core.lower.contraction import Part, contract
+from phobos_core.lower.contraction import Part, contract, extents, static_extent
 from phobos_core.lower.windows import Cut, Window
 
 BINARY: Mapping[str, str] = {
@@ -97,12 +97,20 @@ def element_of_type(type: p.ValueType) -> ScalarType:
 
 def product(c: Context, e: p.Contract, part: Part | None) -> Value:
     """The `dot` of a contraction; `part` runs along axis 1 of the left operand."""
-    lhs = lower_expr(c, e.lhs, part)
-    if part is not None and e.op == "dot":
-        part = Part(0, part.start, part.extent)
-    rhs = lower_expr(c, e.rhs, part)
+    lhs, rhs = (
+        lower_expr(c, operand, _part_of(c, e, part, axis, extent))
+        for operand, axis, extent in zip((e.lhs, e.rhs), (1, 0 if e.op == "dot" else 1), extents(e), strict=True)
+    )
     c.at(e.span)
     return c.emit.build.dot(lhs, rhs, transposed=e.op == "dot_t")
+
+
+def _part_of(c: Context, e: p.Contract, part: Part | None, axis: int, extent: Sym) -> Part | None:
+    """What of an operand a product takes. Where only the other operand says how long K is, that much of this one."""
+    if part is not None:
+        return Part(axis, part.start, part.extent)
+    whole = static_extent(c, e)
+    return None if whole is None or c.static(extent) is not None else Part(axis, c.emit.index(0), whole)
 
 
 def window_of(c: Context, place: p.Place) -> Window:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from phobos_core.ir.module import Kernel
+from phobos_core.ir.verifier import verify
 from phobos_core.passes.canonicalize import canonicalize
 from phobos_core.passes.conditions import fold_conditions
 from phobos_core.passes.errors import PassError
@@ -46,9 +47,16 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-def run(kernel: Kernel) -> Kernel:
-    """All passes in order. Raises `PassError` where the kernel cannot be built as the source asks."""
+def run(kernel: Kernel, *, check: bool = False) -> Kernel:
+    """All passes in order. Raises `PassError` where the kernel cannot be built as the source asks.
+
+    `check` verifies what goes in and what each pass gives.
+    """
+    if check:
+        verify(kernel)
     for step in PASSES:
         kernel = step(kernel)
+        if check:
+            verify(kernel)
     # A loop that was split into whole tiles and a remainder, or unrolled, has each decision more than once.
     return replace(kernel, decisions=tuple(dict.fromkeys(kernel.decisions)))

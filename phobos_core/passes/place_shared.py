@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from phobos_core.ir.accesses import touches
+from phobos_core.ir.accesses import Touch, touches
 from phobos_core.ir.module import Kernel, Op, Placement, Value
 from phobos_core.ir.rewrite import Index, rewrite, with_attrs
-from phobos_core.ir.tree import buffer_of
+from phobos_core.ir.tree import INNER, buffer_of
 from phobos_core.ir.types import MemType
 from phobos_core.language.targets import STATIC_SHARED_LIMIT, TARGETS
 from phobos_core.passes.errors import PassError
@@ -46,7 +46,9 @@ class Tile:
 
 
 def place_shared(kernel: Kernel) -> Kernel:
-    tiles = lifetimes(kernel)
+    tiles = lifetimes(kernel, pad_temporaries=True)
+    if not _within(tiles, limit(kernel)):
+        tiles = lifetimes(kernel)
     offsets = pack(tiles)
     used = _peak(tiles, offsets)
     if used > limit(kernel):
@@ -103,37 +105,45 @@ def limit(kernel: Kernel) -> int:
 
 def fits(kernel: Kernel) -> bool:
     """Whether placing will keep to the limit."""
-    tiles = lifetimes(kernel)
-    most = limit(kernel)
+    return _within(lifetimes(kernel), limit(kernel))
+
+
+def _within(tiles: Sequence[Tile], most: int) -> bool:
     return sum(t.bytes for t in tiles) <= most or _peak(tiles, pack(tiles)) <= most
 
 
 # Lifetimes
 
 
-def lifetimes(kernel: Kernel) -> list[Tile]:
+def lifetimes(kernel: Kernel, *, pad_temporaries: bool = False) -> list[Tile]:
     """The allocations in program order; one that nothing touches lives where it stands."""
     index = Index(kernel.body)
-    uses: dict[Value, list[Op]] = {op.results[0]: [] for op in index.ops if op.name == "alloc"}
+    uses: dict[Value, list[tuple[Op, Touch]]] = {op.results[0]: [] for op in index.ops if op.name == "alloc"}
     for op in index.ops:
         for touch in touches(index, op):
             buffer = buffer_of(index, touch.place)
             if buffer in uses:
-                uses[buffer].append(op)
-    return [_tile(kernel, index, index.definition[buffer], found) for buffer, found in uses.items()]
+                uses[buffer].append((op, touch))
+    found = []
+    for buffer, touched in uses.items():
+        alloc = index.definition[buffer]
+        padded = alloc.attrs.get("temporary") is not None and pad_temporaries and _crossed(touched)
+        padded = padded or (kernel.padstage and _holds_slices(index, touched))
+        found.append(_tile(index, alloc, [op for op, _ in touched], padded=padded))
+    return found
 
 
-def _tile(kernel: Kernel, index: Index, alloc: Op, uses: Sequence[Op]) -> Tile:
+def _tile(index: Index, alloc: Op, uses: Sequence[Op], *, padded: bool) -> Tile:
     home = index.block_of[alloc]
     spans = [_outermost(index, use, home) for use in uses]
     first = min((index.position[op] for op in spans), default=index.position[alloc])
     last = max((index.end[op] for op in spans), default=index.position[alloc])
     lines = [op.line for op in (alloc, *uses) if op.line]
     lines += [line for span in spans for line in _loop_lines(index, span)]
-    pitch = _pitch(index, alloc, uses) if kernel.padstage else None
     mem = alloc.results[0].type
     assert isinstance(mem, MemType)
     shape = tuple(n for n in mem.shape if n is not None)
+    pitch = _pitch(index, alloc, shape, mem.element.bytes) if padded else None
     elements = prod(shape[:-1]) * (pitch or shape[-1]) * int(alloc.attrs["stages"])
     size = _aligned(elements * mem.element.bytes)
     return Tile(alloc, mem, shape, pitch, size, first, last, (min(lines, default=0), max(lines, default=0)))
@@ -155,23 +165,23 @@ def _loop_lines(index: Index, op: Op) -> Iterable[int]:
     return (inner.line for inner in index.ops[index.position[op] : index.end[op] + 1] if inner.line)
 
 
-def _pitch(index: Index, alloc: Op, uses: Sequence[Op]) -> int | None:
-    """A padded row length for a tile that holds copies of a tensor's slices and whose rows share their banks."""
-    mem = alloc.results[0].type
-    assert isinstance(mem, MemType)
-    row = mem.shape[-1]
-    assert row is not None
+def _pitch(index: Index, alloc: Op, shape: Sequence[int], element: int) -> int | None:
+    """The row length that puts the rows of a tile into different banks, where they share them."""
     flat = any(user.name == "flat" for user in index.used_by(alloc.results[0]))
-    if flat or prod(n for n in mem.shape[:-1] if n) == 1 or row * mem.element.bytes % _BANK_ROW:
+    if flat or prod(shape[:-1]) == 1 or shape[-1] * element % _BANK_ROW:
         return None
-    writes = [op for op in uses if _writes(index, op, alloc.results[0])]
-    if not writes or not all(_copies_slice(index, op) for op in writes):
-        return None
-    return row + _ALIGNMENT // mem.element.bytes
+    return shape[-1] + _ALIGNMENT // element
 
 
-def _writes(index: Index, op: Op, buffer: Value) -> bool:
-    return any(t.write and buffer_of(index, t.place) is buffer for t in touches(index, op))
+def _crossed(touched: Sequence[tuple[Op, Touch]]) -> bool:
+    """Whether neighbouring threads read down the rows: as an operand that is walked along its own, or transposed."""
+    return any(t.node is not None and t.node.axes and t.node.axes[-1] in (0, INNER) for _, t in touched)
+
+
+def _holds_slices(index: Index, touched: Sequence[tuple[Op, Touch]]) -> bool:
+    """Whether all that is written is copies of slices of tensors."""
+    writes = [op for op, touch in touched if touch.write]
+    return bool(writes) and all(_copies_slice(index, op) for op in writes)
 
 
 def _copies_slice(index: Index, op: Op) -> bool:
@@ -239,15 +249,24 @@ def over_limit(kernel: Kernel) -> PassError:
         if kernel.dynamic_shared
         else f"the {most // 1024} KB of static shared memory"
     )
+    groups = sorted(_copies(tiles), key=lambda group: -group[0].bytes)
     rows = [
-        (t.name, "x".join(map(str, t.shape)), str(t.mem.element), f"{t.bytes:,}", f"lines {t.lines[0]}-{t.lines[1]}")
-        for t in sorted(tiles, key=lambda t: -t.bytes)
+        (
+            group[0].name,
+            "x".join(map(str, group[0].shape)),
+            str(group[0].mem.element),
+            f"{group[0].bytes:,} bytes",
+            f"lines {min(t.lines[0] for t in group)}-{max(t.lines[1] for t in group)}",
+        )
+        for group in groups
     ]
-    widths = [max(len(row[column]) for row in rows) for column in range(5)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     table = "\n".join(
-        f"  {n:<{widths[0]}}  {s:<{widths[1]}}  {e:<{widths[2]}}  {b:>{widths[3]}} bytes  {live}"
-        for n, s, e, b, live in rows
+        f"  {name:<{widths[0]}}  {shape:<{widths[1]}}  {element:<{widths[2]}}  {size:>{widths[3]}}  {live}"
+        for name, shape, element, size, live in rows
     )
+    total = sum(group[0].bytes for group in groups)
+    reuse = f"; its tiles, which take {total:,} bytes without reuse:" if total > used else "; its tiles:"
     per_block = TARGETS[kernel.target].shared_per_block
     help = "make the tiles smaller"
     if any(t.alloc.attrs["stages"] > 1 for t in tiles):
@@ -258,6 +277,6 @@ def over_limit(kernel: Kernel) -> PassError:
         "over-shared-limit",
         kernel.line,
         f"`{kernel.name}`{f' with {config}' if config else ''} needs {used:,} bytes of shared memory, more than "
-        f"{limit_text}; its tiles, some of which share bytes:\n{table}",
+        f"{limit_text}{reuse}\n{table}",
         help,
     )

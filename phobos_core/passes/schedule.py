@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from math import gcd, prod
+from math import gcd
 
 from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Decision, Kernel, Op, Requirement, Value
@@ -26,6 +26,9 @@ _SIDES = (8, 4, 2, 1)
 # Registers that a contraction needs beside its outputs: per row and column of the patch, and for addresses and loops.
 _REGISTERS_PER_SIDE = 2
 _REGISTERS_BESIDE = 24
+# What reading an element of an operand costs, in products; more where the index has to be kept inside the tile.
+_READ_COST = 2
+_CLAMPED_READ_COST = 3
 
 
 def schedule(kernel: Kernel) -> Kernel:
@@ -123,24 +126,25 @@ class _Planner:
         return True, f"i8 operands, and K = {inner} is a multiple of 4"
 
     def thread_tile(self, rows: int, columns: int, dot: Op) -> tuple[int, int]:
-        """The largest patch that leaves one for every thread, whose sides divide the extents if any do."""
+        """The patch that costs a thread the least, of those whose sums fit its registers."""
         fixed = self.kernel.config.get("TILE_TM"), self.kernel.config.get("TILE_TN")
         words = 2 if dot.result.type == TileType(F64, (rows, columns)) else 1
         room = self.registers() - _REGISTERS_BESIDE
 
-        def fits(tm: int, tn: int) -> bool:
-            return words * (tm * tn + _REGISTERS_PER_SIDE * (tm + tn)) <= room
+        def registers(tm: int, tn: int) -> int:
+            return words * (tm * tn + _REGISTERS_PER_SIDE * (tm + tn))
 
-        def patches(tile: tuple[int, int]) -> int:
-            return -(-rows // tile[0]) * -(-columns // tile[1])
+        def cost(tile: tuple[int, int]) -> tuple[int, int]:
+            """Products and elements read for each k, over the turns that it takes; then, the wider the better."""
+            tm, tn = tile
+            turns = -(-(-(-rows // tm) * -(-columns // tn)) // self.kernel.threads)
+            whole = rows % tm == 0 and columns % tn == 0
+            return turns * (tm * tn + (_READ_COST if whole else _CLAMPED_READ_COST) * (tm + tn)), -tn
 
         tall = [min(fixed[0], rows)] if fixed[0] else [s for s in _SIDES if s <= rows]
         wide = [min(fixed[1], columns)] if fixed[1] else [s for s in _SIDES if s <= columns]
         tiles = [(tm, tn) for tm in tall for tn in wide]
-        tiles = [t for t in tiles if fits(*t)] or tiles[-1:]
-        tiles = [t for t in tiles if patches(t) >= min(self.kernel.threads, rows * columns)] or tiles[-1:]
-        tiles = [t for t in tiles if rows % t[0] == 0 and columns % t[1] == 0] or tiles
-        return max(tiles, key=lambda t: (prod(t), -abs(t[0] - t[1]), t[1]))
+        return min([t for t in tiles if registers(*t) <= room] or tiles[-1:], key=cost)
 
     def registers(self) -> int:
         """What a thread may use, by the caps of `@launch` and by the register file."""

@@ -51,7 +51,7 @@ def stage(kernel: Kernel) -> Kernel:
         return kernel
     modes: dict[Staged, Mode] = {s: "outside" if s.loop else "inside" for s in found}
     meant = staged = _apply(kernel, index, modes)
-    concessions = _concessions(found)
+    concessions = _concessions(index, found)
     while not fits(staged):
         weaker = next(concessions, None)
         if weaker is None:
@@ -64,14 +64,20 @@ def stage(kernel: Kernel) -> Kernel:
     return replace(staged, decisions=(*kernel.decisions, *decisions))
 
 
-def _concessions(found: Sequence[Staged]) -> Iterator[dict[Staged, Mode]]:
+def _concessions(index: Index, found: Sequence[Staged]) -> Iterator[dict[Staged, Mode]]:
     """What to give up, step by step."""
     largest_first = sorted(found, key=lambda s: -s.bytes)
     for s in largest_first:
-        if s.loop is not None:
+        if s.loop is not None and _first_reaches_all(index, s):
             yield {s: "inside"}
     for s in largest_first:
         yield {s: "left"}
+
+
+def _first_reaches_all(index: Index, staged: Staged) -> bool:
+    """Whether what stands where the first use does is computed before every other."""
+    home = index.block_of[index.definition[staged.value]]
+    return all(home in _blocks_around(index, index.definition[use]) for use in staged.uses)
 
 
 def _decision(staged: Staged, mode: Mode) -> Decision:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.module import Op, Value
+from phobos_core.ir.rewrite import with_attrs
 from phobos_core.ir.types import TileType
 
 
@@ -24,6 +25,7 @@ def temporary(name: str, tile: Value, line: int) -> Temporary:
     assert isinstance(tile.type, TileType)
     write, read = Builder(line), Builder(line)
     mem, token = write.alloc(name, tile.type.element, tile.type.shape)
+    write.ops[-1] = with_attrs(write.ops[-1], temporary=True)
     written = write.store(write.whole(mem), tile, token)
     loaded = read.load(read.whole(mem), written)
     return Temporary(write.ops, read.ops, loaded)

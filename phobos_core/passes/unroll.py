@@ -5,7 +5,8 @@ becomes
     for i in range(lo, hi - (n - 1) * s, n * s) { body at i; body at i + s; ... }
     for i in range(rest, hi, s) { body }                       with rest = lo + turns * n * s
 
-In: loops with an `unroll` attribute and a constant step. Out: no such attribute. Each copy has its own tiles.
+In: loops with an `unroll` attribute and a constant step. Out: none with that attribute; what was
+unrolled says so in `unrolled`, for messages. Each copy has its own tiles.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def _unrolled(facts: Integers, loop: Op) -> list[Op]:
     turn = build.index(times * by)
     results = tuple(Value(v.type, v.hint) for v in loop.results)
     body = _repeated(loop, times, step)
-    build.append(Op("for", (lo, end, turn, *loop.operands[3:]), results, attrs, (body,), loop.line))
+    whole = attrs | {"unrolled": times}
+    build.append(Op("for", (lo, end, turn, *loop.operands[3:]), results, whole, (body,), loop.line))
     count = build.binary("div", build.binary("add", build.binary("sub", hi, lo), build.index(by - 1)), step)
     turns = build.binary("div", count, build.index(times))
     rest = build.binary("add", lo, build.binary("mul", turns, turn))

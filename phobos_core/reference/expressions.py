@@ -31,7 +31,10 @@ def evaluate(expr: p.Expr, frame: Frame) -> Array:
         case p.Convert():
             return numerics.convert(evaluate(expr.operand, frame), _dtype(expr, frame))
         case p.Unary():
-            return numerics.UNARY[expr.op](evaluate(expr.operand, frame))
+            operand = evaluate(expr.operand, frame)
+            if expr.op == "-" and isinstance(expr.type, p.TileType):
+                return np.subtract(np.zeros_like(operand), operand)  # on tiles 0 - t, which gives no negative zero
+            return numerics.UNARY[expr.op](operand)
         case p.Binary():
             return _binary(expr, frame)
         case p.Compare():

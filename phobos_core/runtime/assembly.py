@@ -100,7 +100,7 @@ def _unrolled(kernel: ir.Kernel) -> str:
 
 def _unroll_factors(block: ir.Block) -> Iterator[int]:
     for op in block.ops:
-        if isinstance(factor := op.attrs.get("unroll"), int):
+        if isinstance(factor := op.attrs.get("unrolled"), int):
             yield factor
         for region in op.regions:
             yield from _unroll_factors(region)

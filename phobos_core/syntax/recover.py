@@ -9,7 +9,7 @@ the grammar wants, takes up again at the next statement, keeps the names that a 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import Any, get_args
 
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import build
@@ -20,6 +20,7 @@ from phobos_core.syntax.ast import (
     ErrorTypeExpr,
     Expr,
     Function,
+    If,
     Item,
     Kernel,
     KeywordArg,
@@ -35,6 +36,8 @@ from phobos_core.syntax.recover_expressions import expression, type_expression
 from phobos_core.syntax.recover_statements import block_of_item, terminator, value
 from phobos_core.syntax.stream import Abandoned, Stream, shown, strange
 from phobos_core.syntax.tokens import Kind
+
+NESTING = (Block, If, *get_args(Expr))
 
 ITEM_WORDS = ("@", "kernel", "fn")
 
@@ -52,15 +55,15 @@ def recover(text: bytes) -> tuple[tuple[PlacedItem, ...], tuple[Diagnostic, ...]
         item = _item(s)
         if item is None:
             continue
-        if height(item) > 2 * build.MAX_DEPTH:
-            s.report(build.too_deep(item.name.span))
+        if height(item) > build.MAX_DEPTH:
+            s.too_deep(item.name.span)
             continue
         items.append(PlacedItem(start, moved(item, -start)))
     return tuple(items), tuple(sorted(s.diagnostics, key=lambda diagnostic: diagnostic.start))
 
 
 def height(root: Item) -> int:
-    """The height of a tree, found without recursion: a chain of operators is as high as it is long."""
+    """How deep the tree nests, found without recursion: a chain of operators is as deep as it is long."""
     highest = 0
     stack: list[tuple[Any, int]] = [(root, 0)]
     while stack:
@@ -68,8 +71,9 @@ def height(root: Item) -> int:
         if isinstance(node, tuple):
             stack.extend((child, depth) for child in node)
         elif is_dataclass(node):
-            highest = max(highest, depth + 1)
-            stack.extend((getattr(node, field.name), depth + 1) for field in fields(node))
+            depth += isinstance(node, NESTING)
+            highest = max(highest, depth)
+            stack.extend((getattr(node, field.name), depth) for field in fields(node))
     return highest
 
 
@@ -186,10 +190,12 @@ def _function(s: Stream, start: int) -> Function | None:
     body: Expr | Block
     if s.accept("="):
         body = value(s)
+        span = s.since(start)
         terminator(s)
     else:
         body = block_of_item(s)
-    return Function(s.since(start), name, params, body) if name else None
+        span = s.since(start)
+    return Function(span, name, params, body) if name else None
 
 
 def _outside(s: Stream) -> None:

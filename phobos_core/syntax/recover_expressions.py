@@ -203,7 +203,7 @@ def _subscript(s: Stream) -> Subscript:
     if s.accept(":"):
         end = bound()
         return RangeSub(s.since(start), first, end)
-    return PointSub(first.span, first)
+    return PointSub(s.since(start), first)
 
 
 def type_expression(s: Stream) -> TypeExpr:

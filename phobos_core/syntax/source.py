@@ -3,33 +3,22 @@
 A text that the grammar accepts is converted from the tree-sitter tree, item by item. A text that it does not
 accept is cut into one piece for each item, and only the pieces with an error go to the recovering parser, so
 that one broken kernel costs the others nothing. Either way the result for an item depends on the item's own
-text alone, and a `Parser` remembers it by that text.
+text alone, so the next version of a file takes from the last what it did not change.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import tree_sitter
 from tree_sitter import Node, Point, Tree
 
 from phobos_core.language.diagnostic import Diagnostic
-from phobos_core.syntax.ast import PlacedItem
+from phobos_core.syntax.ast import Item, PlacedItem
 from phobos_core.syntax.convert import COMMENT, LANGUAGE, convert
 from phobos_core.syntax.pieces import cut
 from phobos_core.syntax.recover import recover
-
-
-@dataclass(frozen=True, slots=True)
-class SourceFile:
-    """`tree` is the tree-sitter tree of `text`; diagnostics and items are in the order of the text."""
-
-    text: bytes
-    items: tuple[PlacedItem, ...]
-    diagnostics: tuple[Diagnostic, ...]
-    tree: Tree = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +27,24 @@ class Piece:
 
     items: tuple[PlacedItem, ...]
     diagnostics: tuple[Diagnostic, ...]
+
+    @staticmethod
+    def of_item(item: Item, diagnostics: tuple[Diagnostic, ...]) -> Piece:
+        return Piece((PlacedItem(0, item),), diagnostics)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """`tree` is the tree-sitter tree of `text`; diagnostics and items are in the order of the text.
+
+    `pieces` holds the parts of the file by their text, from which the next version of it takes what it keeps.
+    """
+
+    text: bytes
+    items: tuple[PlacedItem, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    tree: Tree = field(repr=False, compare=False)
+    pieces: Mapping[bytes, Piece] = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,16 +72,15 @@ def point(text: bytes, offset: int) -> Point:
 
 
 class Parser:
-    """Parses texts, and remembers the items it has seen. Not for use by two threads at once."""
+    """A tree-sitter parser. Not for use by two threads at once."""
 
-    def __init__(self, capacity: int = 4096) -> None:
+    def __init__(self) -> None:
         self._parser = tree_sitter.Parser(LANGUAGE)
-        self._memo: OrderedDict[bytes, Piece] = OrderedDict()
-        self._capacity = capacity
 
-    def parse(self, text: bytes | str) -> SourceFile:
+    def parse(self, text: bytes | str, before: SourceFile | None = None) -> SourceFile:
+        """The file that `text` is. Items that stood in the file `before` as well are taken from there."""
         source = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-        return self._read(source, self._parser.parse(source))
+        return self._read(source, self._parser.parse(source), before.pieces if before else {})
 
     def edit(self, file: SourceFile, edits: Iterable[Edit]) -> SourceFile:
         """The file after the edits, one after the other. It is equal to a fresh parse of the new text.
@@ -91,63 +97,51 @@ class Parser:
             tree = self._parser.parse(text, tree)
         if tree.root_node.has_error:
             tree = self._parser.parse(text)
-        return self._read(text, tree)
+        return self._read(text, tree, file.pieces)
 
-    def _read(self, text: bytes, tree: Tree) -> SourceFile:
-        pieces = self._broken(text) if tree.root_node.has_error else self._whole(text, tree)
-        return SourceFile(
-            text,
-            tuple(PlacedItem(start + placed.offset, placed.item) for start, piece in pieces for placed in piece.items),
-            tuple(diagnostic.shifted(start) for start, piece in pieces for diagnostic in piece.diagnostics),
-            tree,
-        )
-
-    def _whole(self, text: bytes, tree: Tree) -> list[tuple[int, Piece]]:
-        pieces = []
-        for node in tree.root_node.named_children:
-            if node.kind_id == COMMENT:
-                continue
-            start = node.start_byte
-            key = text[start : node.end_byte]
-            piece = self._recall(key)
+    def _read(self, text: bytes, tree: Tree, known: Mapping[bytes, Piece]) -> SourceFile:
+        pieces: dict[bytes, Piece] = {}
+        placed = []
+        for start, key, node in _parts(text, tree):
+            piece = pieces.get(key) or known.get(key)
             if piece is None:
-                item, diagnostics = convert(node, key)
-                piece = self._remember(key, Piece((PlacedItem(0, item),), diagnostics))
-            pieces.append((start, piece))
-        return pieces
+                piece = self._broken(key) if node is None else Piece.of_item(*convert(node, key))
+            pieces[key] = piece
+            placed.append((start, piece))
+        return SourceFile(text, *_joined(placed), tree, pieces)
 
-    def _broken(self, text: bytes) -> list[tuple[int, Piece]]:
-        pieces = []
-        for start, end in cut(text):
-            key = text[start:end]
-            piece = self._recall(key)
-            if piece is None:
-                piece = self._remember(key, self._piece(key))
-            pieces.append((start, piece))
-        return pieces
-
-    def _piece(self, text: bytes) -> Piece:
+    def _broken(self, text: bytes) -> Piece:
+        """A part of a text with an error: perhaps another part's."""
         tree = self._parser.parse(text)
-        if tree.root_node.has_error:
-            items, diagnostics = recover(text)
-            return Piece(items, diagnostics or (_unexplained(tree.root_node),))
-        whole = self._whole(text, tree)
-        return Piece(
-            tuple(PlacedItem(start + p.offset, p.item) for start, piece in whole for p in piece.items),
-            tuple(d.shifted(start) for start, piece in whole for d in piece.diagnostics),
-        )
+        if not tree.root_node.has_error:
+            parts = [(start, Piece.of_item(*convert(node, key))) for start, key, node in _items(text, tree)]
+            return Piece(*_joined(parts))
+        items, diagnostics = recover(text)
+        return Piece(items, diagnostics or (_unexplained(tree.root_node),))
 
-    def _recall(self, key: bytes) -> Piece | None:
-        piece = self._memo.get(key)
-        if piece is not None:
-            self._memo.move_to_end(key)
-        return piece
 
-    def _remember(self, key: bytes, piece: Piece) -> Piece:
-        self._memo[key] = piece
-        if len(self._memo) > self._capacity:
-            self._memo.popitem(last=False)
-        return piece
+def _parts(text: bytes, tree: Tree) -> Iterator[tuple[int, bytes, Node | None]]:
+    """Where each part of a text starts, its own text, and its node unless the text has an error."""
+    if not tree.root_node.has_error:
+        yield from _items(text, tree)
+        return
+    for start, end in cut(text):
+        yield start, text[start:end].rstrip(), None
+
+
+def _items(text: bytes, tree: Tree) -> Iterator[tuple[int, bytes, Node]]:
+    for node in tree.root_node.named_children:
+        if node.kind_id != COMMENT:
+            yield node.start_byte, text[node.start_byte : node.end_byte], node
+
+
+def _joined(
+    pieces: list[tuple[int, Piece]],
+) -> tuple[tuple[PlacedItem, ...], tuple[Diagnostic, ...]]:
+    return (
+        tuple(PlacedItem(start + p.offset, p.item) for start, piece in pieces for p in piece.items),
+        tuple(diagnostic.shifted(start) for start, piece in pieces for diagnostic in piece.diagnostics),
+    )
 
 
 def _unexplained(node: Node) -> Diagnostic:

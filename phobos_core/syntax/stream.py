@@ -200,11 +200,14 @@ class Stream:
         """One level further down. The levels are bounded, as Python's stack is."""
         self.depth += 1
         if self.depth > build.MAX_DEPTH:
-            token = self.token
-            if not any(diagnostic.code == "nesting-too-deep" for diagnostic in self.diagnostics):
-                self.report(build.too_deep(Span(token.start, token.end)))
-            self.failed = True
+            self.too_deep(Span(self.token.start, self.token.end))
             raise Abandoned
+
+    def too_deep(self, span: Span) -> None:
+        """Reported once: where one thing is too deep, much that stands in it is."""
+        self.failed = True
+        if not any(diagnostic.code == "nesting-too-deep" for diagnostic in self.diagnostics):
+            self.report(build.too_deep(span))
 
     # Recovery
 

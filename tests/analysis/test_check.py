@@ -1,6 +1,9 @@
 """The entry: whole files, the spec's examples, the table of codes, the cache, and damaged sources."""
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 from random import Random
 
 import pytest
@@ -13,6 +16,8 @@ from phobos_core.language.builtins import BUILTINS
 from phobos_core.language.codes import CODES, Stage
 from phobos_core.syntax import parse
 from tests.analysis.support import checked, source_of, statement_lines
+
+ROOT = Path(__file__).resolve().parents[2]
 
 SGEMM = """\
 @autotune(TILE_M in [32, 256], TILE_N in [32, 256], TILE_K in [4, 32])
@@ -92,7 +97,6 @@ def test_attention_is_accepted() -> None:
     assert result.kernels[0].kernel is not None
 
 
-BUILT_LATER = {"not-supported-yet"}
 # Rules of per-thread code, collectives, functions and quantized built-ins, which are not checked yet.
 LATER_CODES = {
     "recursive-function",
@@ -121,6 +125,15 @@ def test_the_examples_of_a_code(code) -> None:  # type: ignore[no-untyped-def]
     assert checked(code.right, target=target).diagnostics == ()
     [diagnostic] = checked(code.wrong, target=target).diagnostics
     assert diagnostic.severity == code.severity
+
+
+def test_the_checker_loads_no_numpy_and_no_llvm() -> None:
+    program = "import sys, phobos_core.analysis, phobos_core.syntax; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout
+    assert not {"numpy", "llvmlite", "ml_dtypes"} & set(loaded.split())
+    assert "phobos_core.analysis" in loaded.split()
 
 
 def test_diagnostics_have_their_place_in_the_file() -> None:

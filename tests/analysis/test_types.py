@@ -198,6 +198,15 @@ def test_float_division_by_zero_has_a_value() -> None:
     assert codes("let x = s / 0.0\nvar t = A[:, :] / 0") == []
 
 
+def test_minus_a_tile_is_zero_minus_it() -> None:
+    assert lines_of("var t = A[:, :]\nt = -t\nlet x = -s")[1:] == ["t = (0.0:f32 - t)", "x: f32 = -s"]
+
+
+def test_a_quotient_of_a_choice_may_be_a_zero_divisor() -> None:
+    [diagnostic] = found("let x = n % (T / 32)")
+    assert "T = 16" in diagnostic.message
+
+
 def test_a_divisor_that_some_configurations_make_zero() -> None:
     [diagnostic] = found("let x = n / (T - 32)")
     assert diagnostic.code == "division-by-zero"

@@ -137,6 +137,30 @@ def test_dp4a_takes_four_products_at_a_time(m: int, n: int, k: int, staged: bool
     np.testing.assert_array_equal(c, product(a, b, True))
 
 
+@pytest.mark.parametrize("run", [1, 2, 4])
+@pytest.mark.parametrize(("element", "k"), [(F32, 64), (F32, 96), (F16, 64), (F64, 32), (I8, 256), (I8, 128)], ids=str)
+def test_lanes_walk_along_k_in_orders_of_their_own(element: ScalarType, k: int, run: int) -> None:
+    """Rows of whole multiples of 128 bytes would have all lanes in the same banks."""
+    m, n = 8, 32
+    p = Program(threads=32)
+    left, right, out = (
+        p.tensor("A", element, m, k),
+        p.tensor("B", element, n, k),
+        p.tensor("C", result_of(element), m, n),
+    )
+    for tensor, rows in ((left, m), (right, n)):
+        tile = p.shared(element, rows, k)
+        p.store(tile, p.load(tensor), Sweep(16 // element.bytes))
+        tensor.mem, tensor.token = tile.mem, tile.token
+    p.barrier()
+    dot = p.b.dot(p.load(left), p.load(right), transposed=True)
+    p.store(out, dot, grid(m, n, 2, 4, run, use_dp4a=element == I8))
+    assert " xor i32 " in codegen.emit_llvm(p.kernel())
+    a, b, c = values(element, m, k), values(element, n, k, seed=1), zeros(result_of(element), m, n)
+    p.run(a, b, c)
+    np.testing.assert_allclose(c, product(a, b, True), rtol=1e-4, atol=1e-4)
+
+
 def test_f16_products_round_once_at_the_destination() -> None:
     """4096 + 1 + 1 + ... : in f16 every 1 would be lost; the sum is f32, and the f16 destination rounds it."""
     p = Program(threads=32)

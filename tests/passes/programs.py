@@ -1,4 +1,4 @@
-"""Random structured programs over shared tiles, for tests of what has to hold for any program."""
+"""Random structured programs over shared tiles and two tensors, for tests of what has to hold for any program."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from random import Random
 
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.module import Kernel, Param, Value
-from phobos_core.ir.types import MemType
+from phobos_core.ir.types import TOKEN, MemType
 from phobos_core.language.types import BOOL, F32, INDEX
 
 THREADS = 16
 # Square, so that any tile can be an operand of any other; and columns.
 SIDE = 8
+# Tensors are taller, so that slices of them overlap and end outside.
+ROWS = 2 * SIDE
 
 
 class Programs:
@@ -25,16 +27,24 @@ class Programs:
         self.tokens: dict[Value, Value] = {}
         self.turns = Value(INDEX, "n")
         self.condition = Value(BOOL, "c")
+        self.tensors = [Value(MemType(F32, (ROWS, SIDE), "global"), name) for name in ("X", "Y")]
+        self.variables: list[Value] = []
 
     def kernel(self) -> Kernel:
         self.zero = self.build.index(0)
         self.one = self.build.index(1)
+        self.rows = self.build.index(ROWS)
+        self.starts = [self.build.index(start) for start in (0, 3, SIDE, SIDE + 2)]
+        self.tokens = {mem: Value(TOKEN, f"{mem.hint}.t") for mem in self.tensors}
+        tensors = tuple(Param(mem.hint, "tensor", F32, (ROWS, SIDE), mem, token) for mem, token in self.tokens.items())
+        args = [v for mem, token in self.tokens.items() for v in (mem, token)]
         self.block([], depth=0)
         params = (
+            *tensors,
             Param("n", "dim", INDEX, (), self.turns),
             Param("c", "scalar", BOOL, (), self.condition),
         )
-        body = self.build.block((self.turns, self.condition))
+        body = self.build.block((*args, self.turns, self.condition))
         return Kernel("k", params, body, "sm_80", THREADS, None, None, 64, {}, {}, {}, frozenset())
 
     def block(self, tiles: list[Value], depth: int) -> None:
@@ -42,7 +52,7 @@ class Programs:
         for _ in range(self.random.randint(2, 4)):
             choices = [self.declare]
             if tiles:
-                choices += [self.assign] * 4
+                choices += [self.assign] * 4 + [self.write_tensor]
                 if depth < 2:
                     choices += [self.loop, self.branch]
             self.random.choice(choices)(tiles, depth)
@@ -70,6 +80,17 @@ class Programs:
         else:
             self.store(target, self.value(tiles, columns_of(target)))
 
+    def write_tensor(self, tiles: list[Value], depth: int) -> None:
+        """A slice of the second tensor; the first is only read."""
+        self.start_line()
+        tensor = self.tensors[1]
+        view = self.slice(tensor)
+        self.tokens[tensor] = self.build.store(view, self.value(tiles, SIDE), self.tokens[tensor])
+
+    def slice(self, tensor: Value) -> Value:
+        start = self.random.choice([*self.starts, *self.variables])
+        return self.build.view(tensor, (start, self.zero), (SIDE, SIDE), [(None, self.rows), (None, None)])
+
     def last(self, mem: Value) -> tuple[Value, Value]:
         """The last element, which no schedule gives to the first thread."""
         return self.build.index(SIDE - 1), self.build.index(columns_of(mem) - 1)
@@ -89,6 +110,9 @@ class Programs:
         same = squares if columns == SIDE else narrow
         if same:
             makers += [lambda: self.build.unary("neg", self.load(self.random.choice(same)))] * 3
+        if columns == SIDE:
+            tensor = self.random.choice(self.tensors)
+            makers.append(lambda: self.build.load(self.slice(tensor), self.tokens[tensor]))
         if columns == SIDE and squares:
             makers += [
                 lambda: self.build.transpose(self.load(self.random.choice(squares))),
@@ -108,10 +132,12 @@ class Programs:
     def loop(self, tiles: list[Value], depth: int) -> None:
         outer, before = self.build, dict(self.tokens)
         inside = {mem: Value(token.type) for mem, token in before.items()}
+        i = Value(INDEX, "i")
+        self.variables.append(i)
         self.build, self.tokens = Builder(self.line), dict(inside)
         self.block(tiles, depth + 1)
         self.build.yield_([self.tokens[mem] for mem in before])
-        i = Value(INDEX, "i")
+        self.variables.pop()
         body = self.build.block((i, *inside.values()))
         self.build = outer
         loop = self.build.for_(self.zero, self.turns, self.one, list(before.values()), body)

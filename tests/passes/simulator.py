@@ -15,6 +15,8 @@ from phobos_core.ir.module import Block, Kernel, Op, Value
 from phobos_core.ir.schedule import ColumnScan, Contraction, RowReduction, Sweep
 
 Element = tuple[int, ...]
+# Tensors lie this far apart, past all of shared memory.
+TENSORS = 1 << 20
 
 
 @dataclass
@@ -128,18 +130,24 @@ class Simulation:
                     yield from self.reads(operand, at, thread, schedule)
 
     def in_buffer(self, view: Value, element: Element) -> tuple[Value, Element]:
-        mem, *offsets = self.definition[view].operands
+        mem, *offsets = self.definition[view].operands[: 1 + len(element)]
         return mem, tuple(self.scalars[o] + i for o, i in zip(offsets, element, strict=True))
 
     # Bytes
 
     def addresses(self, buffer: Value, element: Element) -> range:
-        alloc = self.definition[buffer]
+        """None for an element outside a tensor, which a mask keeps from being touched."""
         rows, columns = buffer.type.shape
+        if not (0 <= element[0] < rows and 0 <= element[1] < columns):
+            assert buffer.type.space == "global"
+            return range(0)
         size = buffer.type.element.bytes
-        first = alloc.attrs["offset"] + (element[0] * columns + element[1]) * size
-        assert 0 <= element[0] < rows
-        assert 0 <= element[1] < columns
+        if buffer.type.space == "global":
+            start, pitch = TENSORS * (1 + self.kernel.body.args.index(buffer)), columns
+        else:
+            alloc = self.definition[buffer]
+            start, pitch = alloc.attrs["offset"], alloc.attrs.get("pitch", columns)
+        first = start + (element[0] * pitch + element[1]) * size
         return range(first, first + size)
 
     def read(self, op: Op, thread: int, buffer: Value, element: Element) -> None:

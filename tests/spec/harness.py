@@ -1,25 +1,30 @@
 """Reads a page of the executable spec: Markdown prose with kernels, and beside them what must hold.
 
-    ```phobos target=sm_80 N=8        a source; `index_bits=32`, or values for -D; `build` means that
-    kernel k(...) { ... }             the diagnostics are those of the whole compilation, not of the check alone
+    ```phobos target=sm_80 N=8        a source; `index_bits=32`, or values for -D
+    kernel k(...) { ... }
     ```
-      // error: [code] words          at the end of the line where the diagnostic starts, with words of its message;
-                                      also `warning` and `note`. A source without any gives no diagnostic at all
+      // error: [code] words          at the end of the line where the diagnostic starts, with words of its message or
+                                      of its help; also `warning` and `note`. A source without any is accepted, by the
+                                      build too, without any diagnostic
     ```run grid=2,1 device=emulator   runs the source above, on the reference and on the emulator unless one is named;
     X = arange(8)                     with several kernels, `kernel=name`. One assignment a parameter, in order: a
-    s = 2.0                           Python expression over NumPy, given the parameter's element type
+    s = 2.0                           Python expression over NumPy, given the parameter's element type; `f16(..)` and
+                                      the other types convert to it
     Y is X                            the array of an earlier parameter, passed twice
-    expect Y = 2 * arange(8)          exactly
+    expect Y = 2 * arange(8)          exactly, the sign of a zero too, but that any NaN equals any other
     expect Y ~ exp(X)                 within 2e-5, relative and absolute (a tolerance may follow the name: `Y[1e-3] ~`)
     refused words                     instead: the launch is refused, before anything runs
     fault [code] words                instead: the device finds this fault of the kernel
+    fails words                       instead: one of the two
+    warns words                       besides: the reference reports a value that the language leaves unspecified
     ```
     ```ptx sm_80                      patterns, one a line, found in this order in the PTX for that target;
     ld.global.v4                      `! pattern` must not occur at all, `2 x pattern` exactly so often
     ```
     ```report sm_80                   facts of the report, one a line: a Python expression over its fields and
     shared <= 4096                    `shared` (the bytes placed), `tile` (the tiles by name);
-    decision: words                   words of a decision's `op: choice: reason`; `! decision: words` in none
+    decision: words                   words of a decision's `op: choice: reason`; `! decision: words` in none;
+                                      `choices` lists them all as `op: choice (reason)`
     ```
 
 A heading names the cases below it.
@@ -69,7 +74,6 @@ class Case:
     target: str = "sm_80"
     dims: dict[str, int] = field(default_factory=dict)
     index_bits: Literal[32, 64] = 64
-    build: bool = False
     runs: list[Block] = field(default_factory=list)
     patterns: list[Block] = field(default_factory=list)
     reports: list[Block] = field(default_factory=list)
@@ -109,7 +113,7 @@ def read_page(path: Path) -> list[Case]:
             target = words.pop("target", "sm_80")
             bits: Literal[32, 64] = 32 if words.pop("index_bits", "64") == "32" else 64
             dims = {k: int(v) for k, v in words.items()}
-            cases.append(Case(f"{heading} #{seen}", start, body, target, dims, bits, "build" in options.split()))
+            cases.append(Case(f"{heading} #{seen}", start, body, target, dims, bits))
         elif kind in ("run", "ptx", "report"):
             block = Block(start + 1, options, body)
             {"run": cases[-1].runs, "ptx": cases[-1].patterns, "report": cases[-1].reports}[kind].append(block)

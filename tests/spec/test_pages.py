@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import cache
+import warnings
+from collections.abc import Callable
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,6 +15,7 @@ import pytest
 
 import phobos_core as phobos
 from phobos_core.analysis.program import TensorType
+from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report.source import Source
 from phobos_core.runtime import frontend
 from phobos_core.runtime.arguments import LaunchError
@@ -26,10 +29,23 @@ CASES = [(f"{page.stem}:{case.name}", case) for page, cases in PAGES.items() for
 DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64": np.float64, "bool": np.bool_} | {
     name: np.dtype(name.replace("i", "int").replace("u", "uint")) for name in ("i8", "i32", "i64", "u8", "u16", "u32")
 }
+OUTCOMES = ("expect ", "refused ", "fault ", "fails ", "warns ")
 EXPECT = re.compile(r"^expect (\w+)(?:\[([\d.e-]+)\])? ([=~]) (.*)$")
 FAULT = re.compile(r"^fault \[([\w-]+)\] ?(.*)$")
 SAME = re.compile(r"^(\w+) is (\w+)$")
 COUNTED = re.compile(r"^(\d+) x (.*)$")
+
+
+def _as_type(dtype: Any, value: Any) -> np.ndarray[Any, Any]:
+    return np.asarray(value).astype(dtype)
+
+
+NAMES: dict[str, Any] = {
+    **vars(np),
+    "np": np,
+    "bfloat16": ml_dtypes.bfloat16,
+    **{name: partial(_as_type, dtype) for name, dtype in DTYPES.items()},
+}
 
 
 def params_of(blocks: str) -> list[Any]:
@@ -54,15 +70,20 @@ def checked(case: Case) -> frontend.Checked:
     return frontend.check(Source("page.ph", case.source.encode()), options)
 
 
+def diagnostics_of(case: Case) -> list[Diagnostic]:
+    """Those of the check, or, where it finds no error, those of the build as well."""
+    found = checked(case)
+    if found.failed:
+        return [finding.diagnostic for finding in found.findings]
+    try:
+        return _compiled(case.source, case.target, tuple(case.dims.items()), case.index_bits).diagnostics
+    except phobos.CompileError as error:
+        return error.diagnostics
+
+
 @pytest.mark.parametrize("case", [pytest.param(case, id=name) for name, case in CASES])
 def test_diagnostics(case: Case) -> None:
-    if case.build:
-        try:
-            found = _compiled(case.source, case.target, tuple(case.dims.items()), case.index_bits).diagnostics
-        except phobos.CompileError as error:
-            found = error.diagnostics
-    else:
-        found = [finding.diagnostic for finding in checked(case).findings]
+    found = diagnostics_of(case)
     lines = [case.source.encode()[: d.start].count(b"\n") for d in found]
     left = list(zip(lines, found, strict=True))
     for expected in case.expectations:
@@ -71,7 +92,7 @@ def test_diagnostics(case: Case) -> None:
                 expected.line,
                 expected.severity,
                 expected.code,
-            ) and expected.message in diagnostic.message:
+            ) and expected.message in f"{diagnostic.message}; {diagnostic.help}":
                 left.remove((line, diagnostic))
                 break
         else:
@@ -81,60 +102,75 @@ def test_diagnostics(case: Case) -> None:
 
 @pytest.mark.parametrize("device", ["reference", "emulator"])
 @pytest.mark.parametrize(("case", "block"), params_of("runs"))
+@np.errstate(all="ignore")
 def test_runs(case: Case, block: Block, device: Device) -> None:
     if block.words.get("device", device) != device:
         return
     kernel = compiled(case, block)
     (params,) = (k.kernel.params for k in checked(case).kernels if k.kernel.name == kernel.name)
     grid = tuple(int(n) for n in block.words.get("grid", "1").split(","))
-    namespace: dict[str, Any] = {**vars(np), "np": np, "bfloat16": ml_dtypes.bfloat16}
-    given: dict[str, Any] = {}
-    same: dict[str, str] = {}
-    expected = []
+    namespace: dict[str, Any] = dict(NAMES)
+    outcomes, same = [], dict[str, str]()
     for line in block.lines:
-        if line.startswith(("expect ", "refused ", "fault ")):
-            expected.append(line)
+        if line.startswith(OUTCOMES):
+            outcomes.append(line)
         elif match := SAME.match(line):
             same[match[1]] = match[2]
         else:
             name, value = line.split("=", 1)
-            given[name.strip()] = namespace[name.strip()] = eval(value, namespace)
-    for param in params:
-        given[param.name] = given[same[param.name]] if param.name in same else _argument(param.type, given[param.name])
-    arguments = [given[param.name] for param in params]
-    assert expected, "a run that expects nothing"
-    if expected[0].startswith("refused "):
-        with pytest.raises(LaunchError, match=re.escape(expected[0].removeprefix("refused "))):
-            kernel.launch(grid, *arguments, device=device)
-    elif fault := FAULT.match(expected[0]):
-        with pytest.raises(KernelFault) as raised:
-            kernel.launch(grid, *arguments, device=device)
-        found = [finding.diagnostic for finding in raised.value.findings]
-        assert any(d.code == fault[1] and fault[2] in d.message for d in found), found
+            namespace[name.strip()] = eval(value, namespace)
+    given: dict[str, Any] = {}
+    for name, type_ in ((param.name, param.type) for param in params):
+        given[name] = given[same[name]] if name in same else _argument(type_, namespace[name])
+    launch = partial(kernel.launch, grid, *given.values(), device=device)
+    assert outcomes, "a run that expects nothing"
+    kind, _, words = outcomes[0].partition(" ")
+    if kind in ("refused", "fails", "fault"):
+        _refused(launch, kind, words)
+        return
+    warns = [words for kind, _, words in (line.partition(" ") for line in outcomes) if kind == "warns"]
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        launch()
+    if device == "reference" and warns:
+        assert any(warns[0] in str(warning.message) for warning in warned)
     else:
-        kernel.launch(grid, *arguments, device=device)
-        for line in expected:
+        assert not warned
+    for line in outcomes:
+        if line.startswith("expect "):
             _compare(line, given, namespace)
 
 
 def _argument(type_: Any, value: Any) -> Any:
     """The value as the launch takes it: an array of its own, since a kernel writes into it."""
-    return np.array(value, DTYPES[type_.element.name]) if isinstance(type_, TensorType) else value
+    return _as_type(DTYPES[type_.element.name], value).copy() if isinstance(type_, TensorType) else value
+
+
+def _refused(launch: Callable[[], None], kind: str, words: str) -> None:
+    kinds = {"refused": LaunchError, "fault": KernelFault, "fails": (LaunchError, KernelFault)}
+    fault = FAULT.match(f"{kind} {words}")
+    with pytest.raises(kinds[kind], match=None if fault else re.escape(words)) as raised:  # type: ignore[arg-type]
+        launch()
+    if fault:
+        found = [finding.diagnostic for finding in raised.value.findings]  # type: ignore[attr-defined]
+        assert any(d.code == fault[1] and fault[2] in d.message for d in found), found
 
 
 def _compare(line: str, given: dict[str, Any], namespace: dict[str, Any]) -> None:
     match = EXPECT.match(line)
     assert match, line
     name, tolerance, relation, text = match.groups()
-    expected = np.broadcast_to(eval(text, {**namespace}), given[name].shape)
+    found = given[name]
+    expected = np.broadcast_to(_as_type(found.dtype, eval(text, namespace)), found.shape)
+    if found.dtype.kind not in "iu":  # NumPy knows NaN and the sign of a zero in its own types only
+        found, expected = found.astype(np.float64), expected.astype(np.float64)
     if relation == "=":
-        found, expected = given[name], expected.astype(given[name].dtype)
-        if found.dtype == ml_dtypes.bfloat16:  # its NaNs are none to NumPy
-            found, expected = found.astype(np.float32), expected.astype(np.float32)
         np.testing.assert_array_equal(found, expected)
+        signs = (np.signbit(np.where(a == 0, a, 0)) for a in (found, expected))
+        np.testing.assert_array_equal(*signs, "the sign of a zero")
     else:
         bound = float(tolerance or 2e-5)
-        np.testing.assert_allclose(given[name].astype(np.float64), expected.astype(np.float64), bound, bound)
+        np.testing.assert_allclose(found, expected, bound, bound)
 
 
 @pytest.mark.parametrize(("case", "block"), params_of("patterns"))
@@ -159,7 +195,8 @@ def test_reports(case: Case, block: Block) -> None:
     report = compiled(case, block, target).report
     decisions = [f"{d.op}: {d.choice}: {d.reason}" for d in report.decisions]
     shared = max((t.offset + t.bytes for t in report.tiles if t.storage == "shared"), default=0)
-    facts = {**report, "shared": shared, "tile": {t.name: t for t in report.tiles}}
+    choices = [f"{d.op}: {d.choice} ({d.reason})" for d in report.decisions]
+    facts = {**report, "shared": shared, "tile": {t.name: t for t in report.tiles}, "choices": choices}
     for line in block.lines:
         if line.startswith("! decision: "):
             assert not [d for d in decisions if line.removeprefix("! decision: ") in d]

@@ -219,7 +219,7 @@ CASES = {
     "an exponent without digits": ("fn f() {\n  x = ⟦1e⟧\n}", "is not a number", ["fn f[] {x = ?}"]),
     "a float without its first digits": ("fn f() {\n  x = ⟦.⟧5\n}", "expected an expression", ["fn f[] {x = ?}"]),
     "a name with an accent": ("fn f() {\n  let ⟦größe⟧ = 1\n}", "`größe` is not a name", ["fn f[] {?}"]),
-    "a typographic minus": ("fn f() {\n  x = a ⟦−⟧ b\n}", "`−` has no meaning", ["fn f[] {x = a}"]),
+    "a typographic minus": ("fn f() {\n  x = a ⟦\u2212⟧ b\n}", "`\u2212` has no meaning", ["fn f[] {x = a}"]),
     "a block comment": ("fn f() {\n  x = a ⟦/* b */⟧ + c\n}", "a comment is `// ...`", ["fn f[] {x = a}"]),
     "a string": ('fn f() {\n  x = ⟦"⟧a"\n}', "has no meaning", ["fn f[] {x = ?}"]),
     "an integer past 64 bits": (
@@ -262,7 +262,7 @@ def test_each_mistake_is_reported() -> None:
 def test_a_broken_item_leaves_the_others_alone() -> None:
     good = "kernel good(A: tensor<f32>[M]) {\n  A[0] = 1.0\n}\n"
     whole = parse(good).items[0].item
-    for broken in ("kernel bad(", "fn bad() { (", "let", "kernel bad() {{{", "fn bad( {\n  x = [\n"):
+    for broken in ("kernel bad(", "fn bad() { (", "let", "kernel bad() { if a { while b {", "fn bad( {}"):
         file = parse(f"{good}{broken}\n{good}")
         assert [placed.item for placed in file.items if placed.item == whole] == [whole, whole], broken
         assert len(file.diagnostics) == 1, broken

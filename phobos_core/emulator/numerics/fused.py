@@ -23,7 +23,8 @@ F32 = npt.NDArray[np.float32]
 # The low 29 bits of a double that lies halfway between two neighbouring normal float32 values.
 _BELOW_F32 = np.uint64((1 << 29) - 1)
 _HALFWAY = np.uint64(1 << 28)
-_SIGN = np.uint32(0x7FFFFFFF)
+_MAGNITUDE = np.uint32(0x7FFFFFFF)
+_ONE = np.uint32(1)
 _SMALLEST_NORMAL = np.uint32(0x00800000)
 
 
@@ -35,14 +36,14 @@ def fma_f32(a: F32, b: F32, c: F32) -> AnyArray:
     rounded to odd.
     """
     total = np.multiply(a, b, dtype=np.float64)
-    total += c
-    result = np.atleast_1d(total).astype(np.float32)
-    halfway = (np.atleast_1d(total).view(np.uint64) & _BELOW_F32) == _HALFWAY
-    small = (result.view(np.uint32) & _SIGN) - np.uint32(1) < _SMALLEST_NORMAL
-    if np.count_nonzero(halfway) or np.count_nonzero(small):
-        return np.atleast_1d(fused_sum(np.multiply(a, b, dtype=np.float64), np.float64(1) * c)).astype(
-            np.float32
-        )
+    total = np.add(total, c, out=total) if total.shape == c.shape else np.atleast_1d(total + c)
+    result = total.astype(np.float32)
+    halfway = (total.view(np.uint64) & _BELOW_F32) == _HALFWAY
+    small = (result.view(np.uint32) & _MAGNITUDE) - _ONE < _SMALLEST_NORMAL
+    halfway |= small
+    if np.count_nonzero(halfway):
+        product = np.multiply(a, b, dtype=np.float64)
+        return fused_sum(product, np.asarray(c, np.float64)).astype(np.float32)
     return result
 
 

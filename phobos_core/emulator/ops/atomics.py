@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from phobos_core.emulator.checks import SITE_SHIFT
 from phobos_core.emulator.decode import Decoder, Entry, MicroOp, Value, entry, unsupported
 from phobos_core.emulator.machine import Active, Array, Index
 from phobos_core.emulator.memory import Access
@@ -94,17 +93,17 @@ def atomic(decoder: Decoder, at: Instruction) -> MicroOp:
     access = Access(at, dtype.itemsize)
     shift = dtype.itemsize.bit_length() - 1
     races = decoder.races
-    mark = races.site_number(at) << SITE_SHIFT if races else 0
+    mark = races.mark(at) if races else 0
 
     def run(active: Active) -> None:
-        for store, index, chosen in resolve(access, address(active), active):
-            lanes = selected(active, chosen)
+        for chunk in resolve(access, address(active), active):
+            lanes = selected(active, chunk.chosen)
             if races:
-                touch = races.touch(store, index, access.size, active, chosen, at, mark)
+                touch = races.touch(chunk, access, active, mark)
                 if touch is not None:
                     races.strong(touch, True)
             values = [np.full(lanes.size, each) if each.ndim == 0 else each[lanes] for each in sources]
-            old = apply(store.view(dtype), index >> shift, update, values, row is not None)
+            old = apply(chunk.store.view(dtype), chunk.offsets >> shift, update, values, row is not None)
             if row is not None and old is not None:
                 row[lanes] = old
 

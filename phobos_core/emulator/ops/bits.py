@@ -143,9 +143,7 @@ def bfind(decoder: Decoder, at: Instruction) -> MicroOp:
             position = np.where(position >= 0, bits - 1 - position, position)
         return position.astype(np.uint32)
 
-    return decoder.computed(
-        compute, decoder.write(at.operands[0], "u32", at), decoder.read(at.operands[1], kind, at)
-    )
+    return decoder.computed(compute, decoder.write(at.operands[0], "u32", at), decoder.read(at.operands[1], kind, at))
 
 
 def bfe(decoder: Decoder, at: Instruction) -> MicroOp:
@@ -230,9 +228,7 @@ def bmsk(decoder: Decoder, at: Instruction) -> MicroOp:
         first = np.asarray(start & limit if limit else start).astype(np.int64)
         number = np.asarray(count & limit if limit else count).astype(np.int64)
         ones = _low_bits(number, 32).astype(np.uint64)
-        return np.where(first < 32, ones << np.minimum(first, 31).astype(np.uint64), np.uint64(0)).astype(
-            np.uint32
-        )
+        return np.where(first < 32, ones << np.minimum(first, 31).astype(np.uint64), np.uint64(0)).astype(np.uint32)
 
     return decoder.computed(compute, decoder.write(at.operands[0], "u32", at), a, b)
 
@@ -271,8 +267,7 @@ _PERMUTES = {
 def fns(decoder: Decoder, at: Instruction) -> MicroOp:
     """The position of the n-th set bit from a base, upward or, for a negative n, downward."""
     mask, base, offset = (
-        decoder.read(operand, kind, at)
-        for operand, kind in zip(at.operands[1:], ("b32", "u32", "s32"), strict=True)
+        decoder.read(operand, kind, at) for operand, kind in zip(at.operands[1:], ("b32", "u32", "s32"), strict=True)
     )
 
     def one(bits: int, start: int, number: int) -> int:

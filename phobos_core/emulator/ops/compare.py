@@ -122,9 +122,7 @@ def _packed_setp(decoder: Decoder, at: Instruction, compare: Comparison, a: Valu
     return _two_results(first, second, lambda: _halves_compared(compare, a, b, at, decoder.geometry.lanes))
 
 
-def _halves_compared(
-    compare: Comparison, a: Value, b: Value, at: Instruction, lanes: int
-) -> tuple[Array, Array]:
+def _halves_compared(compare: Comparison, a: Value, b: Value, at: Instruction, lanes: int) -> tuple[Array, Array]:
     half = np.dtype(np.float16) if at.modifiers[-1] == "f16x2" else np.dtype(np.uint16)
     x, y = (np.ascontiguousarray(np.broadcast_to(each, lanes)).view(half) for each in (a, b))
     result = compare(x, y)
@@ -162,9 +160,7 @@ def _packed_set(decoder: Decoder, at: Instruction, compare: Comparison, a: Value
 
     def compute() -> Array:
         low, high = _halves_compared(compare, a, b, at, lanes)
-        return np.where(low, np.uint32(one), np.uint32(0)) | np.where(
-            high, np.uint32(one << 16), np.uint32(0)
-        )
+        return np.where(low, np.uint32(one), np.uint32(0)) | np.where(high, np.uint32(one << 16), np.uint32(0))
 
     return decoder.computed(compute, decoder.write(at.operands[0], "b32", at))
 

@@ -51,9 +51,7 @@ def cvt(decoder: Decoder, at: Instruction) -> MicroOp:
 
 def _one(decoder: Decoder, at: Instruction, function: Callable[[Value], Array]) -> MicroOp:
     to, source = at.modifiers[-2:]
-    return decoder.computed(
-        function, decoder.write(at.operands[0], to, at), decoder.read(at.operands[1], source, at)
-    )
+    return decoder.computed(function, decoder.write(at.operands[0], to, at), decoder.read(at.operands[1], source, at))
 
 
 def integer_type(kind: str) -> np.dtype[Any]:
@@ -118,9 +116,7 @@ def _float_to_integer(at: Instruction, to: str, source: str) -> Callable[[Value]
     limits = np.iinfo(dtype)
     flush = "ftz" in at.modifiers
     middle = source == "f64" or dtype.itemsize == 8
-    for_nan = (
-        np.uint64(1 << (8 * dtype.itemsize - 1) if middle else 0).astype(f"u{dtype.itemsize}").view(dtype)
-    )
+    for_nan = np.uint64(1 << (8 * dtype.itemsize - 1) if middle else 0).astype(f"u{dtype.itemsize}").view(dtype)
 
     def convert(a: Value) -> Array:
         value = _double(a, source, flush)

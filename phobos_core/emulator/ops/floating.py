@@ -243,9 +243,7 @@ def unary(decoder: Decoder, at: Instruction) -> MicroOp:
 
     if form.name == "bf16":
         return floating(decoder, at, form, bf16_function(exact, "rn"))
-    return floating(
-        decoder, at, form, lambda a: rounding.to_float(exact(np.asarray(a, np.float64)), form.dtype)
-    )
+    return floating(decoder, at, form, lambda a: rounding.to_float(exact(np.asarray(a, np.float64)), form.dtype))
 
 
 def _rounded_unary(at: Instruction, form: Format) -> Function:
@@ -273,9 +271,7 @@ def sign_change(function: Callable[[Array, Value], Value]) -> Handler:
         form = format_of(at)
         bits = np.dtype(f"u{form.dtype.itemsize}")
         sign = bits.type(1 << (8 * bits.itemsize - 1))
-        return floating(
-            decoder, at, form, lambda a: function(np.atleast_1d(a).view(bits), sign).view(form.dtype)
-        )
+        return floating(decoder, at, form, lambda a: function(np.atleast_1d(a).view(bits), sign).view(form.dtype))
 
     return handler
 
@@ -366,6 +362,4 @@ TABLE: dict[str, Entry] = {
     "min.float": entry(minmax(True), "ftz NaN xorsign abs"),
     "max.float": entry(minmax(False), "ftz NaN xorsign abs"),
     "testp": entry(testp, "finite infinite number notanumber normal subnormal"),
-} | dict.fromkeys(
-    ("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"), entry(unary, "rn rz rm rp ftz approx")
-)
+} | dict.fromkeys(("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"), entry(unary, "rn rz rm rp ftz approx"))

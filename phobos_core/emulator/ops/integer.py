@@ -117,11 +117,7 @@ def multiply_high(a: Value, b: Value) -> Value:
     other = x0 * y1 + (middle & low)
     high = x1 * y1 + (middle >> half) + (other >> half)
     if kind.kind == "i":
-        high = (
-            high
-            - np.where(x >> np.uint64(63), y, np.uint64(0))
-            - np.where(y >> np.uint64(63), x, np.uint64(0))
-        )
+        high = high - np.where(x >> np.uint64(63), y, np.uint64(0)) - np.where(y >> np.uint64(63), x, np.uint64(0))
     return high.view(kind)
 
 
@@ -201,9 +197,7 @@ def remainder(a: Value, b: Value) -> Array:
 def computed(function: Callable[..., Value]) -> Handler:
     def handler(decoder: Decoder, at: Instruction) -> MicroOp:
         kind = type_of(at)
-        return decoder.computed(
-            function, decoder.write(at.operands[0], kind, at), *decoder.read_all(at, kind)
-        )
+        return decoder.computed(function, decoder.write(at.operands[0], kind, at), *decoder.read_all(at, kind))
 
     return handler
 

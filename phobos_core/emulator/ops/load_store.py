@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 
 from phobos_core.emulator.async_copies import Flight
-from phobos_core.emulator.checks import SITE_SHIFT
 from phobos_core.emulator.decode import NOTHING, Decoder, Entry, MicroOp, entry, unsupported
-from phobos_core.emulator.machine import Active, Array, Index
-from phobos_core.emulator.memory import Access, Chunk, Store, WindowSpace
+from phobos_core.emulator.machine import Active, Array, Index, Mask
+from phobos_core.emulator.memory import Access, Chunk, WindowSpace
 from phobos_core.emulator.ops.move import copy, sequence
 from phobos_core.emulator.ptx import Address, Immediate, Instruction, Operand, PtxError, Symbol, Vector
 
@@ -37,14 +37,15 @@ def load(decoder: Decoder, at: Instruction) -> MicroOp:
     access = Access(at, dtype.itemsize * len(rows))
     shift = dtype.itemsize.bit_length() - 1
     races = decoder.races
-    mark = races.site_number(at) << SITE_SHIFT if races else 0
+    mark = races.mark(at) if races else 0
     strong = not STRONG_WORDS.isdisjoint(at.modifiers)
     direct = [row.dtype == dtype for row in rows]
 
     def run(active: Active) -> None:
-        for store, index, chosen in resolve(access, address(active), active):
+        for chunk in resolve(access, address(active), active):
+            store, index, chosen = chunk.store, chunk.offsets, chunk.chosen
             if races:
-                touch = races.touch(store, index, access.size, active, chosen, at, mark)
+                touch = races.touch(chunk, access, active, mark)
                 if touch is not None:
                     if strong:
                         races.strong(touch, False)
@@ -96,14 +97,15 @@ def store(decoder: Decoder, at: Instruction) -> MicroOp:
     access = Access(at, dtype.itemsize * len(values))
     shift = dtype.itemsize.bit_length() - 1
     races = decoder.races
-    mark = races.site_number(at) << SITE_SHIFT if races else 0
+    mark = races.mark(at) if races else 0
     strong = not STRONG_WORDS.isdisjoint(at.modifiers)
     bits = np.dtype(f"u{dtype.itemsize}")
 
     def run(active: Active) -> None:
-        for target, index, chosen in resolve(access, address(active), active):
-            element = index >> shift
-            data = target.view(bits)
+        for chunk in resolve(access, address(active), active):
+            chosen = chunk.chosen
+            element = chunk.offsets >> shift
+            data = chunk.store.view(bits)
             whole = active.full and chosen is None
             lanes = None if whole else selected(active, chosen)
             parts = [
@@ -111,29 +113,27 @@ def store(decoder: Decoder, at: Instruction) -> MicroOp:
                 for value in values
             ]
             places = [element + number if number else element for number in range(len(parts))]
-            touch = races.touch(target, index, access.size, active, chosen, at, mark) if races else None
+            touch = races.touch(chunk, access, active, mark) if races else None
             if races and touch is not None:
                 if strong:
                     races.strong(touch, True)
                     touch = None
                 else:
-                    races.before_write(touch, _all_equal(data, places, parts))
+                    races.before_write(touch, partial(_differing, data, places, parts))
             for place, part in zip(places, parts, strict=True):
                 data[place] = part
             if races and touch is not None:
-                races.after_write(touch, ~_all_equal(data, places, parts))
+                races.after_write(touch, _differing(data, places, parts))
 
     return decoder.effect(run)
 
 
-def _all_equal(data: Array, places: list[Index], parts: Iterable[Array]) -> Array:
-    """The lanes whose bytes in memory are what they write."""
-    equal: Array | None = None
-    for place, part in zip(places, parts, strict=True):
-        same = data.take(place) == part
-        equal = same if equal is None else equal & same
-    assert equal is not None
-    return equal
+def _differing(data: Array, places: list[Index], parts: list[Array]) -> Mask:
+    """The lanes whose bytes in memory are not what they write."""
+    different: Mask = data.take(places[0]) != parts[0]
+    for place, part in zip(places[1:], parts[1:], strict=True):
+        different |= data.take(place) != part
+    return different
 
 
 def nothing(decoder: Decoder, at: Instruction) -> MicroOp:
@@ -173,14 +173,14 @@ def _issue_copy(decoder: Decoder, at: Instruction) -> MicroOp:
     destination, source = decoder.address(at.operands[0], at), decoder.address(at.operands[1], at)
     access = Access(at, size)
     races = decoder.races
-    mark = races.site_number(at) << SITE_SHIFT if races else 0
+    mark = races.mark(at) if races else 0
 
     def run(active: Active) -> None:
-        ((target, index, _),) = shared.resolve(access, destination(active), active)
-        data = _fetch(decoder, at, access, source(active), taken(active), active)
+        (chunk,) = shared.resolve(access, destination(active), active)
+        data = _fetch(decoder, access, source(active), taken(active), active, mark)
         lanes = active.lanes
-        flight = Flight(target, lanes, index, data, decoder.copies.committed[lanes], mark, at)
-        touch = races.touch(target, index, size, active, None, at, mark) if races else None
+        flight = Flight(chunk.store, lanes, chunk.offsets, data, decoder.copies.committed[lanes], mark, at)
+        touch = races.touch(chunk, access, active, mark) if races else None
         decoder.copies.issue(flight, touch)
 
     return decoder.effect(run)
@@ -207,9 +207,7 @@ def _source_size(decoder: Decoder, at: Instruction, size: int) -> Callable[[Acti
     return from_register
 
 
-def _fetch(
-    decoder: Decoder, at: Instruction, access: Access, addresses: Index, taken: Index, active: Active
-) -> Array:
+def _fetch(decoder: Decoder, access: Access, addresses: Index, taken: Index, active: Active, mark: int) -> Array:
     """Each lane's bytes, zero past those it takes; a lane that takes none touches no memory."""
     data = np.zeros((addresses.size, access.size), np.uint8)
     space = decoder.spaces["global"]
@@ -221,15 +219,15 @@ def _fetch(
         mask = np.zeros(active.mask.size, np.bool_)
         mask[active.lanes[picked]] = True
         part = Active.of(mask)
-        chunks: Iterable[Chunk] = space.resolve(Access(at, int(amount), access.size), addresses[picked], part)
-        for origin, index, chosen in chunks:
-            into = picked if chosen is None else picked[chosen]
-            data[into, :amount] = _gather(origin, index, column[:amount])
+        reading = Access(access.site, int(amount), access.size)
+        chunks: Iterable[Chunk] = space.resolve(reading, addresses[picked], part)
+        for chunk in chunks:
+            into = picked if chunk.chosen is None else picked[chunk.chosen]
+            data[into, :amount] = chunk.store.data.take(chunk.offsets[:, None] + column[:amount])
+            touch = decoder.races.touch(chunk, reading, part, mark) if decoder.races else None
+            if decoder.races and touch is not None:
+                decoder.races.read(touch)
     return data
-
-
-def _gather(origin: Store, index: Index, column: Index) -> Array:
-    return origin.data.take(index[:, None] + column)
 
 
 # State spaces, orders and scopes, which loads, stores and atomics share.

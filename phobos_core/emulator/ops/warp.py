@@ -33,9 +33,7 @@ class Warps:
 
     def ballot(self, mask: Mask) -> Array:
         """For each lane, the bits of its warp's lanes that are set."""
-        bits = (
-            np.packbits(self.rows(mask, np.bool_(False)), axis=1, bitorder="little").view("<u4").reshape(-1)
-        )
+        bits = np.packbits(self.rows(mask, np.bool_(False)), axis=1, bitorder="little").view("<u4").reshape(-1)
         return bits[self.number]
 
 
@@ -125,9 +123,7 @@ def shfl(decoder: Decoder, at: Instruction) -> MicroOp:
 
     def sources() -> tuple[Index, Mask]:
         lane = geometry.lane_of
-        source, within = _source_lane(
-            mode, lane, np.asarray(b).astype(np.int64), np.asarray(c).astype(np.int64)
-        )
+        source, within = _source_lane(mode, lane, np.asarray(b).astype(np.int64), np.asarray(c).astype(np.int64))
         # A lane that a short last warp lacks counts as outside.
         within = within & (source < geometry.warp_size)
         return geometry.warp_start + np.where(within, source, lane), within
@@ -216,9 +212,7 @@ def match(decoder: Decoder, at: Instruction) -> MicroOp:
     def run(active: Active) -> None:
         members = collective.check(active)
         warps = collective.warps
-        rows = warps.rows(
-            np.ascontiguousarray(np.broadcast_to(source, active.mask.size)), source.dtype.type(0)
-        )
+        rows = warps.rows(np.ascontiguousarray(np.broadcast_to(source, active.mask.size)), source.dtype.type(0))
         equal = rows[:, :, None] == rows[:, None, :]
         bits = np.packbits(equal, axis=2, bitorder="little").view("<u4")[:, :, 0]
         same = bits[warps.number, decoder.geometry.lane_of] & members
@@ -259,9 +253,7 @@ def redux(decoder: Decoder, at: Instruction) -> MicroOp:
         if "abs" in at.modifiers:
             plain = function
             return _reduce(decoder, at, destination, source, lambda a: plain.reduce(np.abs(a), axis=1), start)
-    return _reduce(
-        decoder, at, destination, source, lambda a: function.reduce(a, axis=1, dtype=a.dtype), start
-    )
+    return _reduce(decoder, at, destination, source, lambda a: function.reduce(a, axis=1, dtype=a.dtype), start)
 
 
 def _reduce(
