@@ -110,7 +110,8 @@ def test_runs(case: Case, block: Block, device: Device) -> None:
     (params,) = (k.kernel.params for k in checked(case).kernels if k.kernel.name == kernel.name)
     grid = tuple(int(n) for n in block.words.get("grid", "1").split(","))
     namespace: dict[str, Any] = dict(NAMES)
-    outcomes, same = [], dict[str, str]()
+    outcomes = []
+    same: dict[str, str] = {}
     for line in block.lines:
         if line.startswith(OUTCOMES):
             outcomes.append(line)
@@ -120,8 +121,9 @@ def test_runs(case: Case, block: Block, device: Device) -> None:
             name, value = line.split("=", 1)
             namespace[name.strip()] = eval(value, namespace)
     given: dict[str, Any] = {}
-    for name, type_ in ((param.name, param.type) for param in params):
-        given[name] = given[same[name]] if name in same else _argument(type_, namespace[name])
+    for param in params:
+        name = param.name
+        given[name] = given[same[name]] if name in same else _argument(param.type, namespace[name])
     launch = partial(kernel.launch, grid, *given.values(), device=device)
     assert outcomes, "a run that expects nothing"
     kind, _, words = outcomes[0].partition(" ")
