@@ -166,7 +166,9 @@ def test_dynamic_shared_memory_counts_towards_what_a_block_uses() -> None:
 
 
 def test_the_text_report_says_all_of_it() -> None:
-    report = collect(KERNEL, "k.ph", USED, dims={"K": 64}, suggested_grid=("ceil(M / 32)", "2"), cluster={"T": (64, 128)})
+    report = collect(
+        KERNEL, "k.ph", USED, dims={"K": 64}, suggested_grid=("ceil(M / 32)", "2"), cluster={"T": (64, 128)}
+    )
     report = replace(report, artifacts={"ptx": "build/k.ptx"})
     assert text.full(report, PLAIN).splitlines() == [
         "matmul  k.ph:6  sm_80  TILE_M=32  K=64",
