@@ -135,6 +135,7 @@ def report(translated: Translated, assembled: Assembled) -> KernelReport | None:
         assembled.resources,
         dims=request.placed.bound,
         suggested_grid=suggested_grid(request.placed.kernel, {**request.config, **request.placed.bound}),
+        cluster=request.placed.kernel.cluster,
         status="error" if errors else "ok",
         notes=(*assembled.notes, *errors),
     )
