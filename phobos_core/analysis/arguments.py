@@ -106,7 +106,7 @@ def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
             )
             return
         if tile and param.rank is not None and param.rank != len(shape_of(arg)):
-            ranks = " or ".join(str(p.rank) for p in _alternatives(builtin, param.name))
+            ranks = " or ".join(dict.fromkeys(str(p.rank) for p in _alternatives(builtin, param.name)))
             cx.error(
                 _operand_code(builtin),
                 arg.span,

@@ -24,7 +24,7 @@ def load(cg: Context, memory: Memory, pointer: str, width: int, condition: str =
         half = width // 2
         low = load(cg, memory, pointer, half, condition)
         high = load(cg, memory, advanced(cg, memory, pointer, str(size // 2)), half, condition)
-        return concatenated(cg, low, high, cg.type(memory.element), half)
+        return cg.concatenated(low, high, cg.type(memory.element), half)
     return _predicated_load(cg, memory, pointer, type, size, condition)
 
 
@@ -44,15 +44,6 @@ def store(cg: Context, memory: Memory, pointer: str, operand: str, width: int, c
         _predicated_store(cg, memory, pointer, operand, type, size, condition)
 
 
-def concatenated(cg: Context, low: str, high: str, element: str, width: int) -> str:
-    """The vector of twice the width; each half has `width` elements."""
-    if width == 1:
-        return cg.gathered([low, high], element)
-    type = f"<{width} x {element}>"
-    lanes = ", ".join(f"i32 {i}" for i in range(2 * width))
-    return cg.writer.pure(f"shufflevector {type} {low}, {type} {high}, <{2 * width} x i32> <{lanes}>")
-
-
 def _predicated_load(cg: Context, memory: Memory, pointer: str, type: str, size: int, condition: str) -> str:
     count, word, constraint, opcode = _words(size)
     outputs = [f"${i}" for i in range(count)]
@@ -60,14 +51,12 @@ def _predicated_load(cg: Context, memory: Memory, pointer: str, type: str, size:
     space = _SPACES[memory.space] + (".nc" if memory.read_only else "")
     text = f"@${count} ld.{space}{opcode} {target}, [${count + 1}];"
     # The outputs start as 0: a load that does not happen leaves them so.
-    constraints = [f"={constraint}"] * count + ["b", "l"] + [str(i) for i in range(count)]
-    if not memory.read_only:
-        constraints.append("~{memory}")
+    # "Memory" keeps the load at its place: one that is used again far below would hold registers all the way.
+    constraints = [f"={constraint}"] * count + ["b", "l"] + [str(i) for i in range(count)] + ["~{memory}"]
     result = word if count == 1 else "{ " + ", ".join([word] * count) + " }"
     zeros = "".join(f", {word} 0" for _ in range(count))
-    call = f'call {result} asm "{text}", "{",".join(constraints)}"'
     arguments = f"(i1 {condition}, ptr addrspace({memory.space}) {pointer}{zeros})"
-    loaded = cg.writer.pure(call + arguments) if memory.read_only else cg.writer.value(call + arguments)
+    loaded = cg.writer.value(f'call {result} asm "{text}", "{",".join(constraints)}"{arguments}')
     if size == 1:
         return cg.writer.pure(f"trunc i16 {loaded} to i8")
     if count == 1:

@@ -104,20 +104,32 @@ class Context:
             built = self.writer.pure(f"insertelement {vector} {built}, {type} {element}, i32 {i}")
         return built
 
-    def pieces(self, vector: str, element: ScalarType, width: int, piece: int) -> list[str]:
-        """A vector cut into pieces."""
-        if width == piece:
-            return [vector]
-        elements = self.lanes(vector, self.type(element), width)
-        return [self.gathered(elements[i : i + piece], self.type(element)) for i in range(0, width, piece)]
+    def concatenated(self, low: str, high: str, type: str, width: int) -> str:
+        """The vector of twice the width; each half has `width` elements."""
+        if width == 1:
+            return self.gathered([low, high], type)
+        lanes = ", ".join(f"i32 {i}" for i in range(2 * width))
+        half = f"<{width} x {type}>"
+        return self.writer.pure(f"shufflevector {half} {low}, {half} {high}, <{2 * width} x i32> <{lanes}>")
+
+    def picked(self, vectors: list[str], type: str, width: int, lane: int) -> str:
+        """The vector of one lane of each; their number is a power of two."""
+        if width == 1:
+            return self.gathered(vectors, type)
+        whole = f"<{width} x {type}>"
+        if len(vectors) == 1:
+            return self.writer.pure(f"extractelement {whole} {vectors[0]}, i32 {lane}")
+        if len(vectors) == 2:
+            lanes = f"i32 {lane}, i32 {width + lane}"
+            return self.writer.pure(f"shufflevector {whole} {vectors[0]}, {whole} {vectors[1]}, <2 x i32> <{lanes}>")
+        half = len(vectors) // 2
+        low, high = (self.picked(part, type, width, lane) for part in (vectors[:half], vectors[half:]))
+        return self.concatenated(low, high, type, half)
 
     def require(self, feature: Feature, operation: str) -> None:
         """An error at the current line if the target lacks what the operation needs."""
         target = TARGETS[self.kernel.target]
         if not target.has(feature):
             least = least_target(feature).name
-            raise CodegenError(
-                "target-lacks-operation",
-                self.line,
-                f"`{operation}` needs {least} or newer, and the target is {target.name}",
-            )
+            message = f"`{operation}` needs {least} or later, and the target is {target.name}"
+            raise CodegenError("needs-target", self.line, message, f"build with `--target {least}` or a later one")

@@ -28,9 +28,9 @@ from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.targets import LANES
 from phobos_core.language.types import I8, I32, ScalarType
 
-# FMAs written in one turn of the loop over K, at most.
+# FMAs written in one turn of the loop over K, if they are those of several steps; and those of one step.
 _BUDGET = 64
-_WIDEST = 16
+_MOST = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def _plan(cg: Context, target: Window, dot: Op, schedule: Contraction, number: C
     assert isinstance(lhs.type, TileType)
     depth = lhs.type.shape[1]
     row_count, column_count = target.shape
-    step, access = _widths(cg, dot, depth, schedule.use_dp4a)
+    step, access = _widths(cg, dot, depth, schedule.tm * schedule.tn, schedule.use_dp4a)
     run = schedule.run
     r, c = index.divided(cg, number, schedule.columns)
     rows = [r.plus(i * schedule.rows) for i in range(schedule.tm)]
@@ -168,14 +168,18 @@ def _group(tn: int, run: int) -> int:
     return next(g for g in (4, 2, 1) if tn % g == 0)
 
 
-def _widths(cg: Context, dot: Op, depth: int, dp4a: bool) -> tuple[int, int]:
+def _widths(cg: Context, dot: Op, depth: int, outputs: int, dp4a: bool) -> tuple[int, int]:
     """How many k to take at a time, and how many at most in one access along K."""
     lhs, rhs = dot.operands
     along = [lhs, rhs] if dot.attrs["transposed"] else [lhs]
     views = [load.operands[0] for value in along for load in loads_of(cg, value)]
     access = cg.vectors.widest(views, depth).vector
-    # Two k of f64, four of f32, eight of f16 and bf16: what one access brings, and no more registers than pay.
-    return (max(4, access), access) if dp4a else (min(8, access),) * 2
+    if dp4a:
+        return max(4, access), access
+    step = min(8, access)
+    while step > 1 and outputs * step > _MOST:
+        step //= 2
+    return step, step
 
 
 def _walk(cg: Context, patch: _Patch) -> list[list[str]]:
@@ -244,10 +248,8 @@ def _right_operands(cg: Context, evaluation: Evaluation, patch: _Patch, k: Coord
     columns = [column.plus(i) for column in patch.columns for i in range(run)]
     along = [_operand(cg, evaluation, patch, patch.rhs, (column, k), step) for column in columns]
     wide = cg.type(patch.accumulator)
-    elements = [cg.lanes(v, wide, step) for v in along]
     return [
-        [cg.gathered([elements[j + i][part] for i in range(group)], wide) for j in range(0, len(columns), group)]
-        for part in range(step)
+        [cg.picked(along[j : j + group], wide, step, part) for j in range(0, len(along), group)] for part in range(step)
     ]
 
 

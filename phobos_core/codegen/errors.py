@@ -4,10 +4,11 @@ from __future__ import annotations
 
 
 class CodegenError(Exception):
-    """`code` is a diagnostic code, `line` the 1-based source line of the operation, 0 if none."""
+    """`code` is one of `language.codes`, `line` the 1-based source line of the operation."""
 
-    def __init__(self, code: str, line: int, message: str) -> None:
-        super().__init__(message)
+    def __init__(self, code: str, line: int, message: str, help: str | None = None) -> None:
+        super().__init__(f"line {line}: {message} [{code}]")
         self.code = code
         self.line = line
         self.message = message
+        self.help = help

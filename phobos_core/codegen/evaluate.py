@@ -56,7 +56,7 @@ class Evaluation:
         half = width // 2
         low = self.in_pieces(value, place, half, widest)
         high = self.in_pieces(value, (*place[:-1], place[-1].plus(half)), half, widest)
-        return access.concatenated(self._cg, low, high, self._cg.type(_tile(value).element), half)
+        return self._cg.concatenated(low, high, self._cg.type(_tile(value).element), half)
 
     def _compute(self, op: Op, place: Place, width: int) -> str:
         cg = self._cg

@@ -134,22 +134,37 @@ def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
     would weigh every way to put the sum together, which takes longer than all the rest of its work and gains nothing.
     """
     memory = target.memory
-    size = memory.element.bytes
     constant = 0
-    parts: dict[bool, list[str]] = {False: [], True: []}
+    offsets = []
     for stride, coord in zip(memory.strides, at, strict=True):
+        if isinstance(stride, int):
+            constant += coord.offset * stride
+            offsets.append(0)
+        else:
+            offsets.append(coord.offset)
+    key = (target.origin, memory.strides, tuple(c.base for c in at), tuple(offsets))
+    pointer = cg.writer.known(key)
+    if pointer is None:
+        pointer = _base_address(cg, target, at, offsets)
+        cg.writer.remember(key, pointer)
+    return advanced(cg, memory, pointer, str(constant * memory.element.bytes))
+
+
+def _base_address(cg: Context, target: Window, at: Sequence[Coord], offsets: Sequence[int]) -> str:
+    """The address of the coordinates' bases, moved by `offsets` along the axes whose stride is dynamic."""
+    memory, size = target.memory, target.memory.element.bytes
+    parts: dict[bool, list[str]] = {False: [], True: []}
+    for stride, coord, offset in zip(memory.strides, at, offsets, strict=True):
         varies = coord.base is not None and cg.writer.varies(coord.base)
         if isinstance(stride, int):
-            constant += coord.offset * stride * size
             if coord.base is not None:
                 parts[varies].append(_distance(cg, coord, stride * size))
-        else:
-            pitch = index.mul(cg, "i64", index.resized(cg, stride, cg.index, "i64"), str(size))
-            if coord.base is not None:
-                base = index.resized(cg, coord.base, "i32", "i64", "zext")
-                parts[varies].append(index.mul(cg, "i64", base, pitch))
-            if coord.offset:
-                parts[False].append(index.mul(cg, "i64", pitch, str(coord.offset)))
+            continue
+        pitch = index.mul(cg, "i64", index.resized(cg, stride, cg.index, "i64"), str(size))
+        if coord.base is not None:
+            base = index.resized(cg, coord.base, "i32", "i64", "zext")
+            parts[varies].append(index.mul(cg, "i64", base, pitch))
+        parts[False].append(index.mul(cg, "i64", pitch, str(offset)))
     pointer = target.origin
     for part in parts[False]:
         pointer = advanced(cg, memory, pointer, part)
@@ -158,7 +173,7 @@ def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
         pointer = cg.writer.call(type, f"llvm.launder.invariant.group.p{memory.space}", (type, pointer))
     for part in parts[True]:
         pointer = advanced(cg, memory, pointer, part)
-    return advanced(cg, memory, pointer, str(constant))
+    return pointer
 
 
 def _distance(cg: Context, coord: Coord, stride: int) -> str:

@@ -1,14 +1,13 @@
 """A `reduce` along rows: neighbouring lanes share a row, each folds its own runs, an xor butterfly folds the lanes.
 
-In: a store whose tree holds a `reduce`, and its schedule. Threads without a row stay out of the shuffles, whose masks
-name the others. A lane reads its own runs only: one that has fewer than others repeats its first, which a maximum
-does not notice and a sum counts as 0; one that has none takes part with what changes nothing.
+In: a store whose tree holds a `reduce`, and its schedule. A thread reads its own runs only. One that has fewer than
+others repeats its first, which a maximum does not notice and a sum counts as 0; one that has none goes into the
+shuffles with what changes nothing: ptxas makes little of shuffles under a branch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from math import nan
 from typing import TypeAlias
@@ -66,51 +65,76 @@ def row_reduction(cg: Context, op: Op, schedule: RowReduction) -> None:
     group, lane = index.divided(cg, index.thread(cg), schedule.lanes)
     rows = _Rows(operand, reduce.attrs["kind"], schedule.vector, schedule.lanes, lane, width)
     full, rest = divmod(height, groups)
-    if full:
-        with _threads(cg, groups * schedule.lanes):
-            group = group._replace(limit=min(group.limit, groups))
-            if full == 1:
-                _row(cg, op, reduce, rows, group, groups)
-            else:
-                loop = cg.writer.open_loop(["i32"], ["0"])
-                turn = Coord(loop.names[0], 0, full)
-                _row(cg, op, reduce, rows, index.total(cg, group, index.scaled(cg, turn, groups)), groups)
-                following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, 1")
-                again = cg.writer.value(f"icmp ult i32 {following}, {full}")
-                cg.writer.close_loop(loop, again, [following], ROLLED)
+    first = group._replace(limit=min(group.limit, groups))
+    if full == 1:
+        _turn(cg, op, reduce, rows, first, groups)
+    elif full > 1:
+        loop = cg.writer.open_loop(["i32"], ["0"])
+        turn = Coord(loop.names[0], 0, full)
+        _turn(cg, op, reduce, rows, index.total(cg, first, index.scaled(cg, turn, groups)), groups)
+        following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, 1")
+        again = cg.writer.value(f"icmp ult i32 {following}, {full}")
+        cg.writer.close_loop(loop, again, [following], ROLLED)
     if rest:
-        with _threads(cg, rest * schedule.lanes):
-            _row(cg, op, reduce, rows, group._replace(limit=rest).plus(full * groups), rest)
+        _turn(cg, op, reduce, rows, group._replace(limit=rest).plus(full * groups), rest)
 
 
-def _threads(cg: Context, count: int) -> AbstractContextManager[None]:
-    """Code for the first `count` threads."""
-    return cg.writer.guarded("true" if count == cg.kernel.threads else index.less(cg, cg.thread, count))
+def _turn(cg: Context, op: Op, reduce: Op, rows: _Rows, row: Coord, groups: int) -> None:
+    """Reduces a row in each of the first `groups` groups."""
+    threads, active = cg.kernel.threads, groups * rows.lanes
+    having = "true" if active == threads else index.less(cg, cg.thread, active)
+    if threads % rows.lanes == 0:
+        _row(cg, op, reduce, rows, row, having, threads)
+        return
+    # The last group lacks lanes that the others would shuffle with.
+    with cg.writer.guarded(having):
+        _row(cg, op, reduce, rows, row, "true", active)
 
 
-def _row(cg: Context, op: Op, reduce: Op, rows: _Rows, row: Coord, groups: int) -> None:
-    """Reduces a row in each of the first `groups` groups, and stores what the tree makes of it."""
+def _row(cg: Context, op: Op, reduce: Op, rows: _Rows, row: Coord, having: str, members: int) -> None:
+    """Reduces a row, and stores what the tree makes of it, in the groups for which `having` holds. The first `members`
+    threads come here."""
     view, value, _ = op.operands
     fold = _fold(rows.kind, _element(rows.operand))
-    state = _across(cg, fold, _own(cg, fold, rows, row), rows.vector)
-    state = butterfly(cg, fold.elements, fold.combine, state, rows.lanes, groups * rows.lanes)
+    state = _across(cg, fold, _own(cg, fold, rows, row, having), rows.vector)
+    state = butterfly(cg, fold.elements, fold.combine, state, rows.lanes, members)
     operand = state[-1]
     if rows.kind == "sum":
         operand = convert(cg, operand, fold.elements[0], _element(reduce.result), 1)
-    with cg.writer.guarded("true" if rows.lanes == 1 else index.less(cg, index.operand(cg, rows.lane), 1)):
+    leads = "true" if rows.lanes == 1 else index.less(cg, index.operand(cg, rows.lane), 1)
+    with cg.writer.guarded(index.both(cg, having, leads)):
         place = (row, index.ZERO)
         evaluation = Evaluation(cg)
         evaluation.give(reduce.result, place, 1, operand)
         store_run(cg, cg.windows[view], place, evaluation.at(value, place, 1), 1)
 
 
-def _own(cg: Context, fold: _Fold, rows: _Rows, row: Coord) -> State:
+def _own(cg: Context, fold: _Fold, rows: _Rows, row: Coord, having: str) -> State:
     """The fold of the thread's own runs of a row: `vector` columns side by side."""
     runs = rows.columns // rows.vector
+    if runs < rows.lanes:
+        having = index.both(cg, having, index.less(cg, index.operand(cg, rows.lane), runs))
+    if having == "true":
+        return _all_runs(cg, fold, rows, row, runs)
+    w = cg.writer
+    before, some, end = w.label, w.fresh_label("then"), w.fresh_label("end")
+    w.branch(having, some, end)
+    w.start(some)
+    with w.scope():
+        own = _all_runs(cg, fold, rows, row, runs)
+    after = w.label
+    w.jump(end)
+    w.start(end)
+    types = [cg.type(e, rows.vector) for e in fold.elements]
+    neutral = [cg.constant(n, e, rows.vector) for n, e in zip(fold.neutral, fold.elements, strict=True)]
+    return tuple(w.phi(t, (mine, after), (n, before)) for t, mine, n in zip(types, own, neutral, strict=True))
+
+
+def _all_runs(cg: Context, fold: _Fold, rows: _Rows, row: Coord, runs: int) -> State:
+    """For a thread that has at least one run."""
     full, tail = divmod(runs, rows.lanes)
-    if not full:
-        return _few(cg, fold, rows, row, runs)
-    state = _run(cg, Evaluation(cg), fold, rows, row, rows.lane, "true")
+    first = rows.lane._replace(limit=min(rows.lanes, runs))
+    state = _run(cg, Evaluation(cg), fold, rows, row, first, "true")
     group = max(1, _BUDGET // (cost(cg, rows.operand, rows.vector) + 2 * rows.vector))
     turn = 1
     if full > 3 * group:
@@ -118,14 +142,14 @@ def _own(cg: Context, fold: _Fold, rows: _Rows, row: Coord) -> State:
         types = [cg.type(e, rows.vector) for e in fold.elements]
         loop = cg.writer.open_loop(["i32", *types], ["0", *state])
         start = Coord(loop.names[0], 0, (full - 1) * rows.lanes, group * rows.lanes)
-        first = index.total(cg, rows.lane, start)
-        state = _runs(cg, fold, rows, row, [first.plus(i * rows.lanes) for i in range(1, group + 1)], loop.names[1:])
+        after = index.total(cg, rows.lane, start)
+        state = _runs(cg, fold, rows, row, [after.plus(i * rows.lanes) for i in range(1, group + 1)], loop.names[1:])
         following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, {group * rows.lanes}")
         again = cg.writer.value(f"icmp ult i32 {following}, {turns * group * rows.lanes}")
         cg.writer.close_loop(loop, again, [following, *state], ROLLED)
         turn += turns * group
     state = _runs(cg, fold, rows, row, [rows.lane.plus(i * rows.lanes) for i in range(turn, full)], state)
-    if tail:
+    if full and tail:
         own = index.operand(cg, rows.lane)
         has = index.less(cg, own, tail)
         last = index.operand(cg, rows.lane.plus(full * rows.lanes))
@@ -140,24 +164,6 @@ def _runs(cg: Context, fold: _Fold, rows: _Rows, row: Coord, runs: list[Coord], 
     for run in runs:
         folded = fold.combine(cg, folded, _run(cg, evaluation, fold, rows, row, run, "true"), rows.vector)
     return folded
-
-
-def _few(cg: Context, fold: _Fold, rows: _Rows, row: Coord, runs: int) -> State:
-    """The run of each of the first `runs` lanes; the others have none."""
-    w = cg.writer
-    neutral = [cg.constant(n, e, rows.vector) for n, e in zip(fold.neutral, fold.elements, strict=True)]
-    before, some, end = w.label, w.fresh_label("then"), w.fresh_label("end")
-    w.branch(index.less(cg, index.operand(cg, rows.lane), runs), some, end)
-    w.start(some)
-    with w.scope():
-        own = _run(cg, Evaluation(cg), fold, rows, row, rows.lane._replace(limit=runs), "true")
-    after = w.label
-    w.jump(end)
-    w.start(end)
-    return tuple(
-        w.phi(cg.type(e, rows.vector), (mine, after), (nothing, before))
-        for e, mine, nothing in zip(fold.elements, own, neutral, strict=True)
-    )
 
 
 def _run(cg: Context, evaluation: Evaluation, fold: _Fold, rows: _Rows, row: Coord, run: Coord, counts: str) -> State:

@@ -18,7 +18,7 @@ from phobos_core.ir.module import Op
 from phobos_core.ir.types import TileType
 from phobos_core.language.types import BF16, F16, F32, ScalarType
 
-_BUDGET = 64
+_BUDGET = 96
 _AHEAD = 8
 
 
@@ -47,7 +47,9 @@ def _column(cg: Context, op: Op, column: Coord) -> None:
     assert isinstance(scan.results[0].type, TileType)
     rows, element = cg.windows[view].shape[0], scan.results[0].type.element
     wide = F32 if element in (F16, BF16) else element
-    ahead = min(_AHEAD, rows, max(1, _BUDGET // (cost(cg, scan.operands[0], 1) + cost(cg, value, 1))))
+    ahead = _AHEAD
+    while ahead > 1 and (ahead > rows or ahead * (cost(cg, scan.operands[0], 1) + cost(cg, value, 1)) > _BUDGET):
+        ahead //= 2
     turns, rest = divmod(rows, ahead)
     total = cg.constant(0.0, wide)
     if turns > 1:

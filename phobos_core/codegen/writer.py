@@ -7,7 +7,7 @@ lot, and text that is not written need not be parsed).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -60,8 +60,8 @@ class Writer:
         self._blocks = 0
         self._loops = [0]
         self._suffix = ""
-        self._known: dict[str, str] = {}
-        self._scopes: list[list[str]] = [[]]
+        self._known: dict[Hashable, str] = {}
+        self._scopes: list[list[Hashable]] = [[]]
 
     # Instructions
 
@@ -94,9 +94,16 @@ class Writer:
         name = self._known.get(text)
         if name is None:
             name = self.value(text)
-            self._known[text] = name
-            self._scopes[-1].append(text)
+            self.remember(text, name)
         return name
+
+    def known(self, key: Hashable) -> str | None:
+        """What `remember` was told, where that still dominates."""
+        return self._known.get(key)
+
+    def remember(self, key: Hashable, name: str) -> None:
+        self._known[key] = name
+        self._scopes[-1].append(key)
 
     def call(self, type: str, name: str, *arguments: tuple[str, str]) -> str:
         """A call of a function without effects; each argument is (type, operand)."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from phobos_core.emulator.checks import RaceChecker
-from phobos_core.emulator.machine import Active, Array, Geometry, HaltError, Index, Mask, Recorder
+from phobos_core.emulator.machine import WARP, Active, Array, Geometry, HaltError, Index, Mask, Recorder
 from phobos_core.emulator.program import Barrier
 from phobos_core.emulator.ptx import Instruction
 
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Waiting:
+    """A group at a barrier; per block, its threads, and its warps as the threads that a count counts."""
+
     group: Group
     barrier: Barrier
-    counts: Index
+    threads: Index
+    counted: Index
 
 
 Released = list[tuple[Active, Barrier, "Group"]]
@@ -53,14 +56,14 @@ class Barriers:
 
     def wait(self, group: Group, barrier: Barrier) -> Released:
         self._check_aligned(group.active, barrier)
-        self.waiting.append(Waiting(group, barrier, self._count(group.active)))
+        self.waiting.append(self._waiting(group, barrier))
         return self._release(self._number(barrier, group.active), whole=True)
 
     def arrive(self, active: Active, barrier: Barrier) -> Released:
         self._check_aligned(active, barrier)
         number = self._number(barrier, active)
         zero = np.zeros(self.geometry.blocks, np.int64)
-        self.arrivals[number] = self.arrivals.get(number, zero) + self._count(active)
+        self.arrivals[number] = self.arrivals.get(number, zero) + self._counted(active)
         none = np.zeros(self.geometry.lanes, np.bool_)
         self.arrived_lanes[number] = self.arrived_lanes.get(number, none) | active.mask
         return self._release(number, whole=True)
@@ -70,8 +73,16 @@ class Barriers:
         numbers = {self._number(each.barrier, each.group.active) for each in self.waiting}
         return [each for number in sorted(numbers) for each in self._release(number, whole=False)]
 
-    def _count(self, active: Active) -> Index:
-        return np.bincount(self.geometry.block_of[active.lanes], minlength=self.geometry.blocks)
+    def _waiting(self, group: Group, barrier: Barrier) -> Waiting:
+        active = group.active
+        threads = np.bincount(self.geometry.block_of[active.lanes], minlength=self.geometry.blocks)
+        return Waiting(group, barrier, threads, self._counted(active))
+
+    def _counted(self, active: Active) -> Index:
+        """A barrier's thread count goes in whole warps, so a short warp counts as a full one."""
+        g = self.geometry
+        warps = np.unique(g.block_of[active.lanes] * g.warps + g.warp_of[active.lanes])
+        return WARP * np.bincount(warps // g.warps, minlength=g.blocks)
 
     def _number(self, barrier: Barrier, active: Active) -> int:
         return self._uniform(np.asarray(barrier.number), active, barrier.site)
@@ -115,18 +126,18 @@ class Barriers:
         if not entries:
             return []
         arrived = self.arrivals.get(number, 0)
-        total = sum((each.counts for each in entries), np.zeros(self.geometry.blocks, np.int64)) + arrived
+        total = sum((each.counted for each in entries), np.zeros(self.geometry.blocks, np.int64)) + arrived
         # A barrier for the whole block is one instruction: other instructions do not complete it.
         complete = np.zeros(self.geometry.blocks, np.bool_)
         for each in entries:
             if each.barrier.count is None:
                 same = [other for other in entries if other.barrier.site is each.barrier.site]
-                complete |= sum(other.counts for other in same) == self.geometry.threads
+                complete |= sum(other.threads for other in same) == self.geometry.threads
             else:
                 complete |= total >= self._uniform(np.asarray(each.barrier.count), each.group.active, each.barrier.site)
         concerned = np.zeros(self.geometry.blocks, np.bool_)
         for each in entries:
-            concerned |= each.counts > 0
+            concerned |= each.threads > 0
         going = complete & concerned
         if not going.any() or (whole and not np.array_equal(going, concerned)):
             return []
@@ -153,9 +164,8 @@ class Barriers:
             released.append((Active.of(part, count), each.barrier, each.group))
             self.waiting.remove(each)
             if count != each.group.active.count:
-                rest = each.group
-                rest.active = Active.of(rest.active.mask & ~mask)
-                self.waiting.append(Waiting(rest, each.barrier, np.where(going, 0, each.counts)))
+                each.group.active = Active.of(each.group.active.mask & ~mask)
+                self.waiting.append(self._waiting(each.group, each.barrier))
         return released
 
     def _reduce(self, entries: list[Waiting], going: Mask) -> None:
@@ -168,7 +178,7 @@ class Barriers:
             row = np.broadcast_to(np.asarray(each.barrier.source), self.geometry.lanes) != each.barrier.negated
             lanes = each.group.active.lanes
             true += np.bincount(self.geometry.block_of[lanes[row[lanes]]], minlength=self.geometry.blocks)
-            total += each.counts
+            total += each.threads
         for each in entries:
             assert each.barrier.destination is not None
             result = {"popc": true, "and": true == total, "or": true > 0}[each.barrier.kind]
@@ -190,7 +200,7 @@ class Barriers:
         number = self._number(each.barrier, each.group.active)
         block = int(self.geometry.block_of[lane])
         same = [w for w in self.waiting if self._number(w.barrier, w.group.active) == number]
-        come = sum(int(w.counts[block]) for w in same)
+        come = sum(int(w.counted[block]) for w in same)
         if number in self.arrivals:
             come += int(self.arrivals[number][block])
         return self.recorder.halt(
@@ -204,8 +214,8 @@ class Barriers:
         lane = int(each.group.active.lanes[0])
         block = int(self.geometry.block_of[lane])
         site = each.barrier.site
-        here = sum(int(w.counts[block]) for w in self.waiting if w.barrier.site is site)
-        others = {w.barrier.site for w in self.waiting if w.barrier.site is not site and w.counts[block]}
+        here = sum(int(w.threads[block]) for w in self.waiting if w.barrier.site is site)
+        others = {w.barrier.site for w in self.waiting if w.barrier.site is not site and w.threads[block]}
         places = sorted(f"line {o.line}" if o.line else f"PTX line {o.ptx_line}" for o in others)
         rest = f"others wait at {', '.join(places)}" if places else "the others never come to it"
         return self.recorder.halt(

@@ -7,7 +7,7 @@ wait there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from phobos_core.emulator.ptx import Instruction, Kernel, PtxError, Symbol
@@ -44,14 +44,14 @@ class ControlFlow:
                 return index
         return EXIT
 
-    def loop_at(self, index: int) -> tuple[int, int] | None:
-        """The innermost loop around a block: its header, and the block that branches back to it."""
+    def loop_around(self, inside: Set[int]) -> tuple[int, int] | None:
+        """The innermost loop around some blocks: its header, and the block that branches back to it."""
         best: tuple[int, int, int] | None = None
         for source, block in enumerate(self.blocks):
             for header in block.successors:
                 if EXIT < header <= source:
                     body = self._loop_body(header, source)
-                    if index in body and (best is None or len(body) < best[0]):
+                    if inside <= body and (best is None or len(body) < best[0]):
                         best = (len(body), header, source)
         return best[1:] if best else None
 
@@ -83,6 +83,8 @@ def branch_targets(kernel: Kernel, instruction: Instruction) -> tuple[str, ...]:
 def control_flow(kernel: Kernel) -> ControlFlow:
     instructions = kernel.instructions
     count = len(instructions)
+    if not count:
+        raise PtxError(f"`{kernel.name}` has no instructions", kernel.ptx_line)
     leaders = {0} | {at for at in kernel.labels.values() if at < count}
     for at, instruction in enumerate(instructions):
         if instruction.opcode in BRANCHES or instruction.opcode in ENDS or is_wait(instruction):

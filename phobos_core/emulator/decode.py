@@ -50,18 +50,25 @@ Handler = Callable[["Decoder", Instruction], MicroOp]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """How an opcode is decoded: its handler, and the modifiers beside types that it understands."""
+    """How an opcode is decoded: its handler, the modifiers beside types that it knows, how many operands it takes."""
 
     handler: Handler
     modifiers: frozenset[str]
+    operands: range
 
-    def understands(self, modifier: str) -> bool:
-        hint = modifier.partition("::")[0] + "::*"
-        return modifier in self.modifiers or modifier in DTYPES or hint in self.modifiers
+    def understands(self, at: Instruction) -> bool:
+        return len(at.operands) in self.operands and all(self._knows(each) for each in at.modifiers)
+
+    def _knows(self, modifier: str) -> bool:
+        if modifier in self.modifiers or modifier in DTYPES:
+            return True
+        family, colons, _ = modifier.partition("::")
+        return bool(colons) and f"{family}::*" in self.modifiers
 
 
-def entry(handler: Handler, modifiers: str = "") -> Entry:
-    return Entry(handler, frozenset(modifiers.split()))
+def entry(handler: Handler, modifiers: str = "", *, operands: int | tuple[int, int]) -> Entry:
+    least, most = (operands, operands) if isinstance(operands, int) else operands
+    return Entry(handler, frozenset(modifiers.split()), range(least, most + 1))
 
 
 NOTHING = MicroOp(lambda: None, lambda active: None)
@@ -306,7 +313,9 @@ def find_type(at: Instruction, among: Mapping[str, object]) -> str:
 
 
 def unsupported(at: Instruction) -> PtxError:
-    return PtxError(f"instruction `{at.name}` is not supported by the emulator", at.ptx_line, at.line)
+    number = len(at.operands)
+    form = f"`{at.name}` with {number} operand{'' if number == 1 else 's'}"
+    return PtxError(f"instruction {form} is not supported by the emulator", at.ptx_line, at.line)
 
 
 __all__ = [

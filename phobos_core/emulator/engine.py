@@ -20,9 +20,9 @@ from phobos_core.emulator.machine import Active, Geometry, Mask, Recorder
 from phobos_core.emulator.program import Barrier, Branch, End, Jump, Program, Switch
 from phobos_core.emulator.ptx import Instruction
 
-# Polls of one group before others get a turn, and turns without any other group before it counts as a hang.
+# Polls of one group before others get a turn, and turns before a hang is looked for.
 POLLS_PER_TURN = 64
-TURNS_ALONE = 200
+FIRST_SUSPICION = 16
 
 
 @dataclass(slots=True, eq=False)
@@ -50,12 +50,17 @@ class Engine:
     races: RaceChecker | None
     everyone: Active
     max_steps: int
+    fingerprint: Callable[[], int]
     instructions: int = 0
     lane_instructions: int = 0
     runnable: list[Group] = field(default_factory=list)
     joins: dict[int, Join] = field(default_factory=dict)
     barriers: Barriers = field(init=False)
-    alone: int = 0
+    # For telling a hang from a wait: turns since a group last got anywhere, and what all looked like at one of them.
+    turns: int = 0
+    suspicious_turn: int = FIRST_SUSPICION
+    suspect: tuple[Group, int, int] | None = None
+    late_blocks: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.barriers = Barriers(self.geometry, self.recorder, self.races)
@@ -66,6 +71,7 @@ class Engine:
         self.joins = {}
         self.barriers.reset()
         limit = self.instructions + self.max_steps
+        self.late_blocks = set()
         while True:
             while self.runnable:
                 self._execute(self.runnable.pop(), limit)
@@ -95,7 +101,9 @@ class Engine:
             self.instructions += block.size
             self.lane_instructions += block.size * active.count
             if self.instructions > limit:
-                raise self._endless(group)
+                self.late_blocks.add(group.block)
+                if self.instructions > limit + self.max_steps // 10:
+                    raise self._endless(group)
             terminator = block.terminator
             match terminator:
                 case Jump(target):
@@ -109,7 +117,7 @@ class Engine:
                 case Switch():
                     go_on = self._switch(group, terminator)
             if not go_on:
-                self.alone = 0
+                self.turns, self.suspect, self.suspicious_turn = 0, None, FIRST_SUSPICION
                 return
             if block.polls:
                 polls += 1
@@ -237,27 +245,20 @@ class Engine:
     # Waiting
 
     def _yield(self, group: Group, site: Instruction) -> None:
-        """A polling group lets others run; alone for too long, it waits for what never comes."""
-        if not self.runnable:
-            self._release_joins(lambda busy: self._blocks_without(busy))
-        if self.runnable:
-            self.runnable.insert(0, group)
-            if len(self.runnable) > 1 and all(self._is_polling(each) for each in self.runnable):
-                self.alone += 1
-        else:
-            self.runnable.append(group)
-            self.alone += 1
-        if self.alone > TURNS_ALONE:
-            lane = int(group.active.lanes[0])
-            raise self.recorder.halt(
-                "deadlock",
-                "the thread waits for a value that no running thread of the grid writes",
-                site,
-                lane,
-            )
-
-    def _is_polling(self, group: Group) -> bool:
-        return self.program.blocks[group.block].polls
+        """A group that polls memory lets others run; if nothing changes from turn to turn, the kernel hangs."""
+        for free in (self._blocks_without, self._warps_without, np.logical_not):
+            if not self.runnable:
+                self._release_joins(free, group)
+        self.runnable.insert(0, group)
+        self.turns += 1
+        if self.turns == self.suspicious_turn:
+            self.suspect = (group, group.block, self.fingerprint())
+        elif self.suspect is not None and self.suspect[:2] == (group, group.block):
+            if self.fingerprint() == self.suspect[2]:
+                message = "the thread waits for a value that no running thread of the grid writes"
+                raise self.recorder.halt("deadlock", message, site, int(group.active.lanes[0]))
+            self.suspect = None
+            self.suspicious_turn = 2 * self.turns
 
     def _unblock(self) -> None:
         """Nothing runs and some groups wait: lets go who can, or says that the kernel hangs."""
@@ -267,18 +268,19 @@ class Engine:
                 group.active = self._active(group.active.mask)
             self._resume(released)
             return
-        self._release_joins(lambda busy: self._blocks_without(busy))
+        self._release_joins(self._blocks_without)
         if not self.runnable and self.barriers.counted():
-            self._release_joins(lambda busy: self._warps_without(busy))
+            self._release_joins(self._warps_without)
         if not self.runnable:
             raise self.barriers.hang()
 
-    def _release_joins(self, free: Callable[[Mask], Mask]) -> None:
-        """Lanes waiting at a join go on without the others, as far as `free` lets them."""
+    def _release_joins(self, free: Callable[[Mask], Mask], polling: Group | None = None) -> None:
+        """Lanes waiting at a join go on without the others, as far as `free` of the busy lanes lets them."""
+        busy = self._busy(polling)
         for join in list(self.joins.values()):
             if not np.count_nonzero(join.arrived):
                 continue
-            going = join.arrived & free(self._elsewhere())
+            going = join.arrived & free(busy)
             if not np.count_nonzero(going):
                 continue
             join.arrived = join.arrived & ~going
@@ -289,10 +291,10 @@ class Engine:
                 self.runnable.append(group)
                 return
 
-    def _elsewhere(self) -> Mask:
-        """Lanes that wait at a barrier or are about to run."""
+    def _busy(self, polling: Group | None) -> Mask:
+        """Lanes that poll, wait at a barrier or are about to run."""
         mask = np.zeros(self.geometry.lanes, np.bool_)
-        for group in self.runnable + self.barriers.groups():
+        for group in [*self.runnable, *self.barriers.groups(), *([polling] if polling else [])]:
             mask |= group.active.mask
         return mask
 
@@ -310,8 +312,8 @@ class Engine:
         return free
 
     def _endless(self, group: Group) -> BaseException:
-        blocks = self.program.blocks
-        loop = self.program.flow.loop_at(group.block)
-        site = blocks[loop[1] if loop else group.block].site
+        """The loop at fault is the innermost around all blocks that run once the budget is spent."""
+        loop = self.program.flow.loop_around(self.late_blocks)
+        site = self.program.blocks[loop[1] if loop else group.block].site
         message = f"the loop still runs after {self.max_steps} instructions"
         return self.recorder.halt("endless-loop", message, site, int(group.active.lanes[0]))

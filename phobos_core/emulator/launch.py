@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
@@ -28,17 +29,19 @@ from phobos_core.emulator.memory import (
 )
 from phobos_core.emulator.numerics.perturb import Perturbation
 from phobos_core.emulator.ops.integer import CARRY
-from phobos_core.emulator.program import build
+from phobos_core.emulator.parser import parse
+from phobos_core.emulator.program import build, polls
 from phobos_core.emulator.provenance import written_parameters
-from phobos_core.emulator.ptx import Kernel, Module, Parameter, Variable, parse
+from phobos_core.emulator.ptx import Kernel, Module, Parameter, Variable
 from phobos_core.emulator.result import Coordinates, EmulatorFault, LaunchError, Result, Stats
 from phobos_core.emulator.shadow import Shadow
 from phobos_core.emulator.special import special_registers
 
-DEFAULT_MAX_STEPS = 20_000_000
+DEFAULT_MAX_STEPS = 5_000_000
 LANES_PER_BATCH = 8192
 POLLING_LANES_PER_BATCH = 1 << 16
 BYTES_PER_BATCH = 64 << 20
+REGISTER_BYTES_PER_BATCH = 32 << 20
 MAX_THREADS = 1024
 ALIGNMENT = 128
 
@@ -106,9 +109,13 @@ class _Argument:
         self.region.store.data[: raw.size] = raw
 
     def copy_out(self) -> None:
-        """Back into the caller's array, which may be a strided view."""
-        raw = self.region.store.data[: self.region.size].copy()
-        self.array[...] = raw.view(self.array.dtype).reshape(self.array.shape)
+        """Back into the caller's array, which may be a strided view; one that did not change is left alone."""
+        raw = self.region.store.data[: self.region.size]
+        if np.array_equal(raw, np.ascontiguousarray(self.array).reshape(-1).view(np.uint8)):
+            return
+        if not self.array.flags.writeable:
+            raise LaunchError(f"the kernel writes to `{self.region.store.name}`, which is a read-only array")
+        self.array[...] = raw.copy().view(self.array.dtype).reshape(self.array.shape)
 
 
 def _block_shape(kernel: Kernel, block: Coordinates | int | None) -> Coordinates:
@@ -188,10 +195,16 @@ class _Launch:
             everyone,
             self.perturbation,
         )
+        program = build(decoder)
         if races:
             self._add_shadows(global_space, windows["shared"])
-        program = build(decoder)
-        engine = Engine(program, geometry, recorder, races, everyone, self.max_steps)
+        stores = [each.store for each in global_space.regions] + [each.store for each in windows.values()]
+
+        def fingerprint() -> int:
+            rows = (*registers.rows.values(), *(store.data for store in stores))
+            return reduce(lambda so_far, row: crc32(row.data, so_far), rows, 0)
+
+        engine = Engine(program, geometry, recorder, races, everyone, self.max_steps, fingerprint)
         total = math.prod(self.grid)
         try:
             for first in range(0, total, geometry.blocks):
@@ -209,8 +222,12 @@ class _Launch:
     def _geometry(self, shared: int, local: int) -> Geometry:
         """As many blocks at once as keep arrays near the cache and memory bounded, in equal batches."""
         threads, total = math.prod(self.block), math.prod(self.grid)
-        polling = any(at.opcode in ("atom", "ld") and "acquire" in at.modifiers for at in self.kernel.instructions)
-        lanes = POLLING_LANES_PER_BATCH if polling else LANES_PER_BATCH
+        if any(polls(at) for at in self.kernel.instructions):
+            # Blocks may wait for each other, so as many as can should be there together.
+            lanes = POLLING_LANES_PER_BATCH
+        else:
+            registers = sum(DTYPES[kind].itemsize for kind in self.kernel.registers.values() if kind in DTYPES)
+            lanes = min(LANES_PER_BATCH, REGISTER_BYTES_PER_BATCH // max(1, registers))
         per_block = max(1, shared + local * threads)
         most = max(1, min(lanes // threads, BYTES_PER_BATCH // per_block, MAX_BLOCKS, total))
         batches = max(1, -(-total // most))

@@ -97,16 +97,18 @@ class Geometry:
         return number % x, number // x % y, number // (x * y)
 
 
+def _place(site: Instruction) -> tuple[bool, int]:
+    """Where an instruction comes from, as far as is known: its source line, else its PTX line."""
+    return (True, site.line) if site.line else (False, site.ptx_line)
+
+
 @dataclass(slots=True)
 class Recorder:
     """Findings, each pair of places once."""
 
     geometry: Geometry
     findings: list[Finding] = field(default_factory=list)
-    seen: set[tuple[str, int, int | None]] = field(default_factory=set)
-
-    def is_new(self, kind: str, site: Instruction, other: Instruction | None = None) -> bool:
-        return (kind, site.ptx_line, other.ptx_line if other else None) not in self.seen
+    seen: set[tuple[str, tuple[bool, int], tuple[bool, int] | None]] = field(default_factory=set)
 
     def report(
         self,
@@ -117,9 +119,10 @@ class Recorder:
         address: int | None = None,
         other: Instruction | None = None,
     ) -> None:
-        if not self.is_new(kind, site, other):
+        places = (kind, _place(site), _place(other) if other else None)
+        if places in self.seen:
             return
-        self.seen.add((kind, site.ptx_line, other.ptx_line if other else None))
+        self.seen.add(places)
         self.findings.append(
             Finding(
                 kind,

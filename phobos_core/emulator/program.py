@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from phobos_core.emulator.cfg import BRANCHES, ENDS, ControlFlow, control_flow, is_wait
-from phobos_core.emulator.decode import Decoder, Value, unsupported
+from phobos_core.emulator.decode import Decoder, MicroOp, Value, unsupported
 from phobos_core.emulator.machine import Active, Array
 from phobos_core.emulator.ops import handler_of
 from phobos_core.emulator.ops.load_store import STRONG_WORDS
@@ -80,8 +80,10 @@ class Program:
     flow: ControlFlow
 
 
-def _polls(at: Instruction) -> bool:
-    return at.opcode in ("atom", "red") or (at.opcode == "ld" and not STRONG_WORDS.isdisjoint(at.modifiers))
+def polls(at: Instruction) -> bool:
+    """Whether another thread may be waited for through this access."""
+    strong_load = at.opcode == "ld" and not STRONG_WORDS.isdisjoint(at.modifiers)
+    return strong_load or at.opcode == "atom"
 
 
 def build(decoder: Decoder) -> Program:
@@ -93,9 +95,7 @@ def build(decoder: Decoder) -> Program:
         last = instructions[-1]
         ends = last.opcode in BRANCHES or last.opcode in ENDS or is_wait(last)
         following = flow.block_after(basic)
-        operations = [
-            decoder.guarded(handler_of(at)(decoder, at), at) for at in (instructions[:-1] if ends else instructions)
-        ]
+        operations = [_operation(decoder, at) for at in (instructions[:-1] if ends else instructions)]
         terminator = _terminator(decoder, flow, last, following) if ends else Jump(following)
         blocks.append(
             Block(
@@ -103,11 +103,18 @@ def build(decoder: Decoder) -> Program:
                 tuple(operation.masked for operation in operations),
                 terminator,
                 len(instructions),
-                any(_polls(at) for at in instructions),
+                any(polls(at) for at in instructions),
                 last,
             )
         )
     return Program(tuple(blocks), flow)
+
+
+def _operation(decoder: Decoder, at: Instruction) -> MicroOp:
+    try:
+        return decoder.guarded(handler_of(at)(decoder, at), at)
+    except (IndexError, ValueError) as error:
+        raise unsupported(at) from error
 
 
 def _terminator(decoder: Decoder, flow: ControlFlow, at: Instruction, following: int) -> Terminator:

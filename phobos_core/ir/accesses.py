@@ -146,7 +146,7 @@ class Accesses:
                     return self._cyclic(region, vector)
                 return ("lanes", lanes, vector, self._where(region))
             case ColumnScan() if node.axes == (INNER, 1):
-                return ("columns", self._where(region))
+                return self._columns(region)
             case _:
                 return None
 
@@ -163,13 +163,20 @@ class Accesses:
             case Contraction():
                 return ("patches", schedule, self._where(region))
             case ColumnScan():
-                return ("columns", self._where(region))
+                return self._columns(region)
 
     def _cyclic(self, region: Region, vector: int) -> ThreadMap:
         """Runs of `vector` in row-major order; of a contiguous region, runs of bytes from its first."""
         run = vector * element_of(region.buffer.type).bytes
         start = self._contiguous(region)
         return ("cyclic", run, self._where(region) if start is None else start)
+
+    def _columns(self, region: Region) -> ThreadMap:
+        """A thread for each column, whichever rows."""
+        first = region.starts[-1]
+        if first is None or first[0]:
+            return ("columns", self._where(region))
+        return ("columns", self._placed(region.buffer) or region.buffer, first, region.flat)
 
     def _where(self, region: Region) -> object:
         """The region; by its physical place where that is fixed, so that tiles that share bytes can be compared."""

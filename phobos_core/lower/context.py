@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from phobos_core.analysis.program import Symbol
 from phobos_core.analysis.symbolic import Opaque, Sym
 from phobos_core.ir.module import Decision, Value
-from phobos_core.language.types import INDEX
+from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.lower.emitter import Emitter
 from phobos_core.lower.lines import LineTable
 from phobos_core.lower.windows import Window
@@ -65,7 +65,7 @@ class Context:
 
     def _atom(self, atom: str | Opaque) -> Value:
         if isinstance(atom, str):
-            return self.names[atom]
+            return self.emit.convert(self.names[atom], INDEX)
         name = {"/": "div", "%": "rem"}.get(atom.op, atom.op)
         return self.emit.binary(name, self.symbolic(atom.lhs), self.symbolic(atom.rhs))
 
@@ -81,5 +81,5 @@ class Context:
 
     def bind(self, symbol: Symbol, value: Value) -> None:
         self.state[symbol] = value
-        if not symbol.mutable and value.type == INDEX:
+        if not symbol.mutable and isinstance(value.type, ScalarType) and value.type.is_integer:
             self.names[symbol.key] = value

@@ -73,7 +73,7 @@ def _accumulate(c: Context, e: p.Contract, target: Window, step: int, product: P
         store(c, target, emit.shaped(zero, shape))
     lo, hi, by = emit.index(0), c.symbolic(extents(e)[0]), emit.index(step)
     outer, before = emit.build, c.state[target.base]
-    k, token = Value(lo.type, "k"), Value(before.type)
+    k, token = Value(lo.type), Value(before.type)
     emit.facts.declare_loop(k, lo, hi, by)
     emit.build = type(outer)(line)
     c.state[target.base] = token

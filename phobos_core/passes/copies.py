@@ -120,5 +120,11 @@ def _address(index: Index, loop: Op, view: Value) -> list[Op] | None:
 
 def reasons(refused: Sequence[str]) -> str:
     if not refused:
-        return "it copies no slice of a tensor into a tile"
+        return "it copies no slice of a tensor to shared memory"
     return "; ".join(dict.fromkeys(refused))
+
+
+def name_of(loop: Op) -> str:
+    """The loop as the source names it; a contraction's walk over K has no name there."""
+    variable = loop.regions[0].args[0].hint
+    return f"for {variable}" if variable else "loop over K"

@@ -33,7 +33,8 @@ def report_masks(kernel: Kernel) -> Kernel:
                 if upper is None:
                     free.add(place)
                 else:
-                    masked.setdefault(place, _reason(facts, op, axis, parts.offsets, upper, dims.get(upper)))
+                    reason = _reason(kernel, facts, op, axis, parts.offsets, upper, dims.get(upper))
+                    masked.setdefault(place, reason)
     decisions = [
         Decision(line, f"slice of {buffer.hint}", f"masked along axis {axis}", reason)
         for (line, buffer, axis), reason in masked.items()
@@ -42,7 +43,15 @@ def report_masks(kernel: Kernel) -> Kernel:
     return replace(kernel, decisions=(*kernel.decisions, *decisions)) if decisions else kernel
 
 
-def _reason(facts: Integers, view: Op, axis: int, offsets: Sequence[Value], upper: Value, dim: str | None) -> str:
+def _reason(
+    kernel: Kernel,
+    facts: Integers,
+    view: Op,
+    axis: int,
+    offsets: Sequence[Value],
+    upper: Value,
+    dim: str | None,
+) -> str:
     assert isinstance(view.result.type, ViewType)
     extent = view.result.type.shape[axis]
     if dim is None:
@@ -50,5 +59,7 @@ def _reason(facts: Integers, view: Op, axis: int, offsets: Sequence[Value], uppe
         return "it may pass the slice that it is taken from" if known is None else f"it may pass the extent {known}"
     reason = f"it may pass {dim}, which is known at launch only"
     if facts.range(offsets[axis]).multiple % extent == 0 and extent > 1:
-        reason += f"; `@aligned({dim} = {extent})` would promise whole tiles"
+        named = [name for name, value in kernel.config.items() if value == extent]
+        tile = named[0] if len(named) == 1 else extent
+        reason += f"; `@aligned({dim} = {tile})` would promise whole tiles"
     return reason

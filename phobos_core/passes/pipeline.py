@@ -29,7 +29,7 @@ from phobos_core.ir.tree import buffer_of
 from phobos_core.ir.types import TOKEN, Cyclic, ViewType
 from phobos_core.language.targets import TARGETS
 from phobos_core.language.types import INDEX
-from phobos_core.passes.copies import Copy, copies_of, reasons
+from phobos_core.passes.copies import Copy, copies_of, name_of, reasons
 from phobos_core.passes.errors import PassError
 from phobos_core.passes.place_shared import fits, limit, over_limit
 
@@ -70,7 +70,7 @@ def _nothing(kernel: Kernel, decisions: Sequence[Decision]) -> PassError:
 def _loop(kernel: Kernel, variable: Value) -> _Outcome:
     index = Index(kernel.body)
     loop = index.owner[variable]
-    name = f"for {variable.hint}"
+    name = name_of(loop)
     found, refused = copies_of(index, loop)
     if found and loop.attrs.get("whole") and not kernel.pipeline:
         refused = ["its extent need not be a multiple of its step; `@pipeline` pipelines the whole tiles"]

@@ -64,6 +64,7 @@ class Flow:
         self._conflicts: dict[tuple[Access, Access], bool] = {}
         self._aging: dict[tuple[Op, Access], Access] = {}
         self._leaving: dict[tuple[Op, Access], Access] = {}
+        self._walked: dict[tuple[Op, State], tuple[State, list[Op], bool]] = {}
 
     def place(self, body: Block) -> list[Op]:
         """The ops that need a barrier before them, each of which is needed in the presence of the others."""
@@ -78,6 +79,7 @@ class Flow:
     def holds(self, body: Block, barriers: Sequence[Op]) -> bool:
         """Whether barriers before just these ops leave no conflict."""
         self._fixed, self._broken = frozenset(barriers), False
+        self._walked.clear()
         self._block(body, frozenset())
         self._fixed = None
         return not self._broken
@@ -127,6 +129,17 @@ class Flow:
         return state | {(a, 0 if a.copies else None) for a in mine}, placed
 
     def _around(self, op: Op, state: State) -> tuple[State, list[Op]]:
+        """Remembered by the state before: without that, each loop around would double the walks of those inside."""
+        known = self._walked.get((op, state))
+        if known is None:
+            broken, self._broken = self._broken, False
+            known = self._walked[op, state] = (*self._walk_around(op, state), self._broken)
+            self._broken = broken
+        after, placed, breaks = known
+        self._broken |= breaks
+        return after, placed
+
+    def _walk_around(self, op: Op, state: State) -> tuple[State, list[Op]]:
         inner = self._branch if op.name == "if" else self._loop
         if self._fixed is not None:
             return inner(op, _unfinished(state) if op in self._fixed else state)

@@ -17,7 +17,7 @@ from phobos_core.ir.ops import OPS
 from phobos_core.ir.rewrite import Index, rewrite, with_attrs
 from phobos_core.ir.schedule import ColumnScan, Contraction, RowReduction, Schedule, Sweep
 from phobos_core.ir.tree import INNER, Node, held, nodes
-from phobos_core.ir.types import TileType, ViewType
+from phobos_core.ir.types import TileType, ViewType, element_of
 from phobos_core.language.targets import LANES, LEAST_SM, MAX_REGISTERS_PER_THREAD, REGISTERS_PER_SM, TARGETS
 from phobos_core.language.types import F64, I8
 from phobos_core.passes.materialize import name_of
@@ -111,14 +111,14 @@ class _Planner:
         # A run that does not divide the columns would cross into the next row.
         run = self.use(self.vectors.widest(along, gcd(tn, columns, 4 if dp4a else 16)))
         plan = Contraction(tm, tn, -(-rows // tm), across, dp4a, run)
-        path = "dp4a" if dp4a else "FMA"
+        path = "dp4a" if dp4a else "FMA" if element_of(dot.result.type).is_float else "scalar"
         outputs = "1 output a thread" if tm * tn == 1 else f"{tm}x{tn} outputs a thread"
         self.decisions.append(Decision(dot.line, name_of(dot), f"{path}, {outputs}", reason))
         return plan
 
     def dp4a(self, dot: Op, inner: int) -> tuple[bool, str]:
         if dot.operands[0].type != TileType(I8, _shape(dot.operands[0])):
-            return False, "tensor cores are not used without @tensorcore"
+            return False, "tensor cores are for kernels with @tensorcore"
         if not dot.attrs["transposed"] or inner % 4:
             return False, f"dp4a takes four products at a time, and K = {inner} is no multiple of 4"
         if TARGETS[self.kernel.target].sm < LEAST_SM["dp4a"]:

@@ -20,6 +20,7 @@ from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
 from phobos_core.ir.rewrite import Index, clone, walk, with_attrs
 from phobos_core.ir.tree import buffer_of, view_of
 from phobos_core.ir.types import ViewType
+from phobos_core.passes.copies import name_of
 
 # The axes of each view that need no mask.
 Unmasked = Mapping[Op, frozenset[int]]
@@ -129,8 +130,7 @@ class _Splitter:
                 f"{self.extent(loop.operands[1])} need not be a multiple of {by}; in the whole tiles the slices of "
                 f"{', '.join(names)} need no mask"
             )
-            variable = loop.regions[0].args[0].hint
-            found.append(Decision(loop.line, f"for {variable}", "whole tiles and one masked remainder", reason))
+            found.append(Decision(loop.line, name_of(loop), "whole tiles and one masked remainder", reason))
         return found
 
     def extent(self, end: Value) -> str:

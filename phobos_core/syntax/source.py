@@ -18,7 +18,6 @@ from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax.ast import Item, PlacedItem
 from phobos_core.syntax.convert import COMMENT, LANGUAGE, convert
 from phobos_core.syntax.pieces import cut
-from phobos_core.syntax.recover import recover
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +115,9 @@ class Parser:
         if not tree.root_node.has_error:
             parts = [(start, Piece.of_item(*convert(node, key))) for start, key, node in _items(text, tree)]
             return Piece(*_joined(parts))
+        # Loaded here: it takes as long as parsing hundreds of lines, and most texts have no error.
+        from phobos_core.syntax.recover import recover
+
         items, diagnostics = recover(text)
         return Piece(items, diagnostics or (_unexplained(tree.root_node),))
 

@@ -10,7 +10,7 @@ from phobos_core.ir.schedule import ColumnScan, Contraction, RowReduction, Sweep
 from phobos_core.language.targets import TARGETS as TABLE
 from phobos_core.language.types import BF16, BOOL, F16, F32, F64, I8, I32, I64
 from phobos_core.toolchain import ptxas
-from tests.codegen.support import TARGETS, Program, values, zeros
+from tests.codegen.support import TARGETS, Array, Program, values, zeros
 
 
 def everything(target: str, **fields: object) -> Program:
@@ -115,6 +115,20 @@ def test_the_same_kernel_gives_the_same_text() -> None:
     assert codegen.emit_llvm(everything("sm_80").kernel()) == codegen.emit_llvm(everything("sm_80").kernel())
 
 
+def by_numpy(x: Array, w: Array) -> Array:
+    """What `everything` computes from 40 rows."""
+    padded = np.pad(x, ((0, 24), (0, 0)))
+    blocks = [np.cumsum(b, axis=0) for b in (padded[:32], padded[32:])]
+    return np.vstack([b.max(1, keepdims=True) * (b @ w.astype(np.float32)) for b in blocks])[:40]
+
+
+def test_dynamic_shared_memory_runs() -> None:
+    p = everything("sm_80", dynamic_shared=True)
+    x, w, y = values(F32, 40, 32), values(BF16, 32, 32), zeros(F32, 40, 32)
+    p.run(x, w, y, 40, grid=(2, 1, 1))
+    np.testing.assert_allclose(y, by_numpy(x, w), rtol=1e-4, atol=1e-4)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_schedule_runs_and_is_accepted_by_ptxas(target: str) -> None:
     p = everything(target)
@@ -122,10 +136,7 @@ def test_every_schedule_runs_and_is_accepted_by_ptxas(target: str) -> None:
     kernel = p.kernel()
     ptx = codegen.emit(kernel)
     p.run(x, w, y, 40, grid=(2, 1, 1))
-    padded = np.pad(x, ((0, 24), (0, 0)))
-    blocks = [np.cumsum(b, axis=0) for b in (padded[:32], padded[32:])]
-    expected = np.vstack([b.max(1, keepdims=True) * (b @ w.astype(np.float32)) for b in blocks])
-    np.testing.assert_allclose(y, expected[:40], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(y, by_numpy(x, w), rtol=1e-4, atol=1e-4)
     tool = ptxas.for_target(target)
     assert tool is not None, ptxas.why_none(target)
     assembly = ptxas.assemble(tool, ptx, target)

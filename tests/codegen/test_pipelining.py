@@ -55,5 +55,5 @@ def test_the_wait_is_needed() -> None:
 
 
 def test_an_older_target_is_told_which_one_has_it() -> None:
-    with pytest.raises(CodegenError, match=r"`cp\.async` needs sm_80 or newer, and the target is sm_75"):
+    with pytest.raises(CodegenError, match=r"`cp\.async` needs sm_80 or later, and the target is sm_75"):
         codegen.emit(copying(F32, 4, 32, "sm_75").kernel())

@@ -232,6 +232,9 @@ def test_races_are_collected_once_for_each_pair_of_lines(kernel: Kernel) -> None
         ("race-shared", 2, 1),
         ("race-shared", 3, 1),
     ]
+    # An unrolled loop is one place of the source.
+    unrolled = body.replace("ld.shared.u32 %r1, [%r10];", "ld.shared.u32 %r1, [%r10];" * 3)
+    assert len(execute(kernel, unrolled, grid=4).findings) == 2
 
 
 # Races in global memory
@@ -374,6 +377,39 @@ def test_waiting_for_what_never_comes(kernel: Kernel) -> None:
     assert result.findings[0].line == 4
 
 
+@pytest.mark.parametrize("setter", ["other block", "other warp", "other lane"])
+def test_a_thread_may_wait_for_one_that_is_past_the_branch(kernel: Kernel, setter: str) -> None:
+    # Thread 0 spins; the one that will release it already waits where the two ways meet.
+    shapes = {"other block": (1, 1, 2), "other warp": (32, 64, 1), "other lane": (1, 32, 1)}
+    distance, threads, grid = shapes[setter]
+    body = f"""mov.u32 %r1, %ctaid.x; mad.lo.u32 %r1, %r1, {threads}, %t;
+    setp.ne.u32 %p1, %r1, 0; @%p1 bra JOIN;
+    WAIT: ld.relaxed.gpu.global.u32 %r2, [%g0]; setp.eq.u32 %p2, %r2, 0; @%p2 bra WAIT;
+    JOIN: setp.ne.u32 %p1, %r1, {distance}; @%p1 bra END; st.relaxed.gpu.global.u32 [%g0], 1;
+    END: ret;"""
+    assert kinds(execute(kernel, body, threads=threads, grid=grid)) == []
+
+
+def test_a_long_loop_of_atomics_is_no_hang(kernel: Kernel) -> None:
+    body = """mov.u32 %r1, 0;
+    LOOP: atom.global.add.u32 %r2, [%g0], 1; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 5000;
+    @%p1 bra LOOP; ret;"""
+    out = np.zeros(1, np.uint32)
+    assert kinds(run(kernel(body, threads=1), "k", (1, 1, 1), [out])) == []
+    assert out[0] == 5000
+
+
+def test_a_lock_that_nobody_gives_back(kernel: Kernel) -> None:
+    body = """
+    .loc 1 8 1
+    TRY: atom.global.cas.b32 %r1, [%g0], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra TRY;
+    {} ret;"""
+    released = body.format("atom.global.exch.b32 %r2, [%g0], 0;")
+    assert kinds(execute(kernel, released, threads=1, grid=4)) == []
+    result = execute(kernel, body.format(""), threads=1, grid=4)
+    assert [(each.kind, each.line) for each in result.findings] == [("deadlock", 8)]
+
+
 def test_endless_loop_names_its_line(kernel: Kernel) -> None:
     body = """mov.u32 %r1, 0;
     .loc 1 20 1
@@ -386,6 +422,22 @@ def test_endless_loop_names_its_line(kernel: Kernel) -> None:
     result = execute(kernel, body.format(0), max_steps=10_000)
     assert kinds(result) == ["endless-loop"]
     assert result.findings[0].line == 20
+
+
+def test_endless_loop_around_one_that_ends(kernel: Kernel) -> None:
+    body = """mov.u32 %r1, 0;
+    OUTER: mov.u32 %r2, 0;
+    .loc 1 30 1
+    INNER: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 50; @%p1 bra INNER;
+    .loc 1 31 1
+    setp.lt.u32 %p2, %r1, 100; @%p2 bra OUTER;
+    ret;"""
+    result = execute(kernel, body, max_steps=10_000)
+    assert [(each.kind, each.line) for each in result.findings] == [("endless-loop", 31)]
+
+
+def test_a_short_warp_counts_as_a_whole_one_at_a_counted_barrier(kernel: Kernel) -> None:
+    assert kinds(execute(kernel, "bar.sync 1, 64; st.global.u32 [%q], 1; ret;", threads=48)) == []
 
 
 def test_trap_with_its_line(kernel: Kernel) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from phobos_core.emulator import launch
 from phobos_core.emulator.cfg import EXIT, control_flow, immediate_postdominators
-from phobos_core.emulator.ptx import parse
+from phobos_core.emulator.parser import parse
 
 Kernel = Callable[..., str]
 
@@ -148,9 +148,11 @@ def test_postdominators_of_a_diamond_and_a_loop() -> None:
     assert immediate_postdominators([(1, 2), (1,), (EXIT,)]) == (2, EXIT, EXIT)
 
 
-@pytest.mark.parametrize(("block", "loop"), [(1, (1, 3)), (2, (2, 2)), (0, None), (4, None)])
-def test_the_innermost_loop_around_a_block(kernel: Kernel, block: int, loop: tuple[int, int] | None) -> None:
+@pytest.mark.parametrize(
+    ("inside", "loop"), [({1}, (1, 3)), ({2}, (2, 2)), ({2, 3}, (1, 3)), ({0, 2}, None), ({4}, None)]
+)
+def test_the_innermost_loop_around_blocks(kernel: Kernel, inside: set[int], loop: tuple[int, int] | None) -> None:
     body = """A: add.u32 %r1, %r1, 1; B: add.u32 %r2, %r2, 1; setp.lt.u32 %p1, %r2, 9; @%p1 bra B;
     setp.lt.u32 %p1, %r1, 9; @%p1 bra A; ret;"""
     flow = control_flow(parse(kernel(body)).kernels["k"])
-    assert flow.loop_at(block) == loop
+    assert flow.loop_around(inside) == loop

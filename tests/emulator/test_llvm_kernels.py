@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from phobos_core.emulator import launch
+from phobos_core.emulator import Result, launch, run
 
 Emit = Callable[[str, str], str]
 
@@ -147,3 +147,32 @@ def test_tiled_matmul(emit: Emit, cpu: str) -> None:
     result = launch(emit(MATMUL, cpu), "mm", (n // 16, n // 16, 1), [a, b, c, n])
     np.testing.assert_array_equal(c, a @ b)
     assert result.stats.lane_instructions > n * n * n
+
+
+def run_matmul(ptx: str, n: int = 32) -> Result:
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal((n, n)).astype(np.float32) for _ in range(2))
+    return run(ptx, "mm", (n // 16, n // 16, 1), [a, b, np.zeros((n, n), np.float32), n])
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_matmul_that_lost_a_barrier_races(emit: Emit, which: int) -> None:
+    ptx = emit(MATMUL, "sm_80")
+    parts = ptx.split("bar.sync \t0;")
+    assert len(parts) == 3
+    assert run_matmul(ptx).ok
+    kept = ["bar.sync 0;", "bar.sync 0;"]
+    kept[which] = ""
+    damaged = parts[0] + kept[0] + parts[1] + kept[1] + parts[2]
+    found = run_matmul(damaged).findings
+    assert found
+    assert {each.kind for each in found} <= {"race-shared", "uninitialised-shared"}
+    assert "race-shared" in {each.kind for each in found}
+
+
+def test_a_matmul_with_a_wrong_extent_leaves_its_tensors(emit: Emit) -> None:
+    ptx = emit(MATMUL, "sm_80")
+    a, b, c = (np.zeros((32, 32), np.float32) for _ in range(3))
+    result = run(ptx, "mm", (2, 3, 1), [a, b, c, 32])
+    assert [each.kind for each in result.findings] == ["out-of-bounds"]
+    assert result.findings[0].block == (0, 2, 0)

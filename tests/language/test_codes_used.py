@@ -10,7 +10,7 @@ from phobos_core.language.codes import CODES
 PACKAGE = Path(__file__).resolve().parents[2] / "phobos_core"
 KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)+")
 # Calls that take a code: the constructor, and the helpers that stages report with.
-REPORTERS = {"Diagnostic", "error", "warning", "note", "constrain", "PassError"}
+REPORTERS = {"Diagnostic", "error", "warning", "note", "constrain", "PassError", "CodegenError"}
 
 
 def called(node: ast.Call) -> str:

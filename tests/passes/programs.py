@@ -52,7 +52,7 @@ class Programs:
         for _ in range(self.random.randint(2, 4)):
             choices = [self.declare]
             if tiles:
-                choices += [self.assign] * 4 + [self.write_tensor]
+                choices += [self.assign] * 4 + [self.write_tensor, self.use_once]
                 if depth < 2:
                     choices += [self.loop, self.branch]
             self.random.choice(choices)(tiles, depth)
@@ -86,6 +86,27 @@ class Programs:
         tensor = self.tensors[1]
         view = self.slice(tensor)
         self.tokens[tensor] = self.build.store(view, self.value(tiles, SIDE), self.tokens[tensor])
+
+    def use_once(self, tiles: list[Value], depth: int) -> None:
+        """A tile that only one later statement reads."""
+        self.start_line()
+        mem, token = self.build.alloc(f"t{self.line}", F32, (SIDE, SIDE))
+        self.tokens[mem] = token
+        self.store(mem, self.value(tiles, SIDE))
+        for _ in range(self.random.randint(0, 2)):
+            self.random.choice([self.assign, self.write_tensor])(tiles, depth)
+        self.start_line()
+        once = self.load(mem)
+        value = self.random.choice(
+            [
+                lambda: self.build.unary("neg", once),
+                lambda: self.build.binary("add", once, self.value(tiles, SIDE)),
+                lambda: self.build.transpose(once),
+                lambda: self.build.cumsum(once),
+            ]
+        )()
+        tensor = self.tensors[1]
+        self.tokens[tensor] = self.build.store(self.slice(tensor), value, self.tokens[tensor])
 
     def slice(self, tensor: Value) -> Value:
         start = self.random.choice([*self.starts, *self.variables])

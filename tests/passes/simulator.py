@@ -21,13 +21,14 @@ TENSORS = 1 << 20
 
 @dataclass
 class Simulation:
-    """`trips` and `takes` decide how often each loop runs and which way each branch goes. `scan_shift` renumbers the
-    threads of column scans, so that in small tiles no column happens to be in the thread that a sweep has it in."""
+    """`trips` and `takes` decide how often each loop runs and which way each branch goes. `shift` renumbers the
+    threads, by another distance for each kind of schedule: in small tiles two of them may by chance agree on the few
+    bytes that matter, which no analysis needs to see."""
 
     kernel: Kernel
     trips: Callable[[], int]
     takes: Callable[[], bool]
-    scan_shift: int = 0
+    shift: int = 0
     conflicts: list[str] = field(default_factory=list)
     definition: dict[Value, Op] = field(default_factory=dict)
     scalars: dict[Value, int] = field(default_factory=dict)
@@ -91,11 +92,12 @@ class Simulation:
                 return (row * shape[1] + column) // vector % threads
             case Contraction():
                 run = column // schedule.run
-                return (row % schedule.rows * schedule.columns + run % schedule.columns) % threads
+                patch = row % schedule.rows * schedule.columns + run % schedule.columns
+                return (patch + self.shift) % threads
             case RowReduction(lanes, _):
-                return row % (threads // lanes) * lanes
+                return (row % (threads // lanes) * lanes + 3 * self.shift) % threads
             case ColumnScan():
-                return (column + self.scan_shift) % threads
+                return (column + 5 * self.shift) % threads
         raise AssertionError(schedule)
 
     def reads(self, tile: Value, at: Element, thread: int, schedule: object) -> Iterator[tuple[int, Value, Element]]:
@@ -120,7 +122,7 @@ class Simulation:
             case "reduce":
                 assert isinstance(schedule, RowReduction)
                 for c in range(op.operands[0].type.shape[1]):
-                    lane = thread + c // schedule.vector % schedule.lanes
+                    lane = (thread + c // schedule.vector % schedule.lanes) % self.kernel.threads
                     yield from self.reads(op.operands[0], (at[0], c), lane, schedule)
             case "cumsum":
                 for r in range(at[0] + 1):

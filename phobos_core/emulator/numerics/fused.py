@@ -42,8 +42,9 @@ def fma_f32(a: F32, b: F32, c: F32) -> AnyArray:
     small = (result.view(np.uint32) & _MAGNITUDE) - _ONE < _SMALLEST_NORMAL
     halfway |= small
     if np.count_nonzero(halfway):
-        product = np.multiply(a, b, dtype=np.float64)
-        return fused_sum(product, np.asarray(c, np.float64)).astype(np.float32)
+        at = np.flatnonzero(halfway)
+        x, y, z = (np.broadcast_to(each, total.shape)[at].astype(np.float64) for each in (a, b, c))
+        result[at] = fused_sum(x * y, z)
     return result
 
 

@@ -29,11 +29,11 @@ def _no_effect(decoder: Decoder, at: Instruction) -> MicroOp:
 # Lanes run in lockstep and see each other's writes at once, so a fence has nothing left to do.
 _FENCE_WORDS = "acq_rel acquire release sc cta cluster gpu sys gl proxy async async::* mbarrier_init alias"
 FENCES: dict[str, Entry] = {
-    "membar": entry(_no_effect, _FENCE_WORDS),
-    "fence": entry(_no_effect, _FENCE_WORDS),
-    "nanosleep": entry(_no_effect),
-    "pmevent": entry(_no_effect, "mask"),
-    "griddepcontrol": entry(_no_effect, "launch_dependents wait"),
+    "membar": entry(_no_effect, _FENCE_WORDS, operands=0),
+    "fence": entry(_no_effect, _FENCE_WORDS, operands=0),
+    "nanosleep": entry(_no_effect, operands=1),
+    "pmevent": entry(_no_effect, "mask", operands=1),
+    "griddepcontrol": entry(_no_effect, "launch_dependents wait", operands=0),
 }
 
 TABLE: dict[str, Entry] = {
@@ -66,9 +66,9 @@ def _keys(at: Instruction) -> list[str]:
 
 
 def handler_of(at: Instruction) -> Handler:
-    """The handler, if every modifier is understood: none is passed over in silence."""
+    """The handler of an instruction all of whose modifiers it knows: none is passed over in silence."""
     for key in _keys(at):
         found = TABLE.get(key)
-        if found is not None and all(found.understands(modifier) for modifier in at.modifiers):
+        if found is not None and found.understands(at):
             return found.handler
     raise unsupported(at)

@@ -137,4 +137,4 @@ def apply(data: Array, places: Index, update: Update, values: list[Array], retur
 
 _WORDS = " ".join((*UPDATES, *MEMORY_WORDS, "noftz"))
 
-TABLE: dict[str, Entry] = {"atom": entry(atomic, _WORDS), "red": entry(atomic, _WORDS)}
+TABLE: dict[str, Entry] = {"atom": entry(atomic, _WORDS, operands=(3, 4)), "red": entry(atomic, _WORDS, operands=2)}

@@ -167,4 +167,4 @@ def _packed_set(decoder: Decoder, at: Instruction, compare: Comparison, a: Value
 
 _WORDS = " ".join((*COMPARISONS, *COMBINATIONS, "ftz"))
 
-TABLE: dict[str, Entry] = {"setp": entry(setp, _WORDS), "set": entry(set_, _WORDS)}
+TABLE: dict[str, Entry] = {"setp": entry(setp, _WORDS, operands=(3, 4)), "set": entry(set_, _WORDS, operands=(3, 4))}

@@ -243,4 +243,4 @@ def _pack_integers(decoder: Decoder, at: Instruction) -> MicroOp:
     return decoder.computed(pack, decoder.write(at.operands[0], "b32", at), a, b, *third)
 
 
-TABLE: dict[str, Entry] = {"cvt": entry(cvt, " ".join((*MODES, "ftz sat satfinite relu pack")))}
+TABLE: dict[str, Entry] = {"cvt": entry(cvt, " ".join((*MODES, "ftz sat satfinite relu pack")), operands=(2, 4))}

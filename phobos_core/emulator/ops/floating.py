@@ -347,19 +347,21 @@ def testp(decoder: Decoder, at: Instruction) -> MicroOp:
 
 
 TABLE: dict[str, Entry] = {
-    "add.float": entry(binary("add"), "rn rz rm rp ftz sat"),
-    "sub.float": entry(binary("sub"), "rn rz rm rp ftz sat"),
-    "mul.float": entry(binary("mul"), "rn rz rm rp ftz sat"),
-    "div.float": entry(div, "rn rz rm rp ftz approx full"),
-    "fma.float": entry(fma, "rn rz rm rp ftz sat relu"),
-    "mad.float": entry(fma, "rn rz rm rp ftz sat"),
-    "add.mixed": entry(mixed, "rn rz rm rp sat"),
-    "sub.mixed": entry(mixed, "rn rz rm rp sat"),
-    "fma.mixed": entry(mixed, "rn rz rm rp sat"),
-    "neg.float": entry(sign_change(np.bitwise_xor), "ftz"),
-    "abs.float": entry(sign_change(lambda a, sign: a & ~sign), "ftz"),
-    "copysign": entry(copysign),
-    "min.float": entry(minmax(True), "ftz NaN xorsign abs"),
-    "max.float": entry(minmax(False), "ftz NaN xorsign abs"),
-    "testp": entry(testp, "finite infinite number notanumber normal subnormal"),
-} | dict.fromkeys(("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"), entry(unary, "rn rz rm rp ftz approx"))
+    "add.float": entry(binary("add"), "rn rz rm rp ftz sat", operands=3),
+    "sub.float": entry(binary("sub"), "rn rz rm rp ftz sat", operands=3),
+    "mul.float": entry(binary("mul"), "rn rz rm rp ftz sat", operands=3),
+    "div.float": entry(div, "rn rz rm rp ftz approx full", operands=3),
+    "fma.float": entry(fma, "rn rz rm rp ftz sat relu", operands=4),
+    "mad.float": entry(fma, "rn rz rm rp ftz sat", operands=4),
+    "add.mixed": entry(mixed, "rn rz rm rp sat", operands=3),
+    "sub.mixed": entry(mixed, "rn rz rm rp sat", operands=3),
+    "fma.mixed": entry(mixed, "rn rz rm rp sat", operands=4),
+    "neg.float": entry(sign_change(np.bitwise_xor), "ftz", operands=2),
+    "abs.float": entry(sign_change(lambda a, sign: a & ~sign), "ftz", operands=2),
+    "copysign": entry(copysign, operands=3),
+    "min.float": entry(minmax(True), "ftz NaN xorsign abs", operands=(3, 4)),
+    "max.float": entry(minmax(False), "ftz NaN xorsign abs", operands=(3, 4)),
+    "testp": entry(testp, "finite infinite number notanumber normal subnormal", operands=2),
+} | dict.fromkeys(
+    ("rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2", "tanh"), entry(unary, "rn rz rm rp ftz approx", operands=2)
+)

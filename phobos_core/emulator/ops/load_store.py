@@ -254,12 +254,14 @@ MEMORY_WORDS = [
 _WORDS = " ".join((*MEMORY_WORDS, "nc v2 v4 v8 ca cg cs cv lu wb wt L1::* L2::*"))
 
 TABLE: dict[str, Entry] = {
-    "ld": entry(load, _WORDS),
-    "ldu": entry(load, _WORDS),
-    "st": entry(store, _WORDS),
-    "prefetch": entry(nothing, "global local const param L1 L2 L2::* tensormap"),
-    "prefetchu": entry(nothing, "L1"),
-    "applypriority": entry(nothing, "global L2::*"),
-    "discard": entry(nothing, "global L2"),
-    "cp": entry(cp_async, "async commit_group wait_group wait_all ca cg shared shared::cta global L2::*"),
+    "ld": entry(load, _WORDS, operands=(2, 3)),
+    "ldu": entry(load, _WORDS, operands=2),
+    "st": entry(store, _WORDS, operands=(2, 3)),
+    "prefetch": entry(nothing, "global local const param L1 L2 L2::* tensormap", operands=1),
+    "prefetchu": entry(nothing, "L1", operands=1),
+    "applypriority": entry(nothing, "global L2::*", operands=2),
+    "discard": entry(nothing, "global L2", operands=2),
+    "cp": entry(
+        cp_async, "async commit_group wait_group wait_all ca cg shared shared::cta global L2::*", operands=(0, 5)
+    ),
 }

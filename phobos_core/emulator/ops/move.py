@@ -125,9 +125,9 @@ def isspacep(decoder: Decoder, at: Instruction) -> MicroOp:
 
 
 TABLE: dict[str, Entry] = {
-    "mov": entry(mov),
-    "cvta": entry(cvta, "to shared shared::cta local global const param"),
-    "selp": entry(selp),
-    "slct": entry(slct, "ftz"),
-    "isspacep": entry(isspacep, "shared shared::cta local global const param"),
+    "mov": entry(mov, operands=2),
+    "cvta": entry(cvta, "to shared shared::cta local global const param", operands=2),
+    "selp": entry(selp, operands=4),
+    "slct": entry(slct, "ftz", operands=4),
+    "isspacep": entry(isspacep, "shared shared::cta local global const param", operands=2),
 }

@@ -44,7 +44,7 @@ def on_halves(function: np.ufunc) -> Handler:
 
 
 TABLE: dict[str, Entry] = {
-    "add.packed": entry(on_halves(np.add)),
-    "min.packed": entry(on_halves(np.minimum), "relu"),
-    "max.packed": entry(on_halves(np.maximum), "relu"),
+    "add.packed": entry(on_halves(np.add), operands=3),
+    "min.packed": entry(on_halves(np.minimum), "relu", operands=3),
+    "max.packed": entry(on_halves(np.maximum), "relu", operands=3),
 }

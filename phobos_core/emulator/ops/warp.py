@@ -313,11 +313,11 @@ def warp_barrier(decoder: Decoder, at: Instruction) -> MicroOp:
 
 
 TABLE: dict[str, Entry] = {
-    "shfl": entry(shfl, "sync up down bfly idx"),
-    "vote": entry(vote, "sync all any uni ballot"),
-    "activemask": entry(activemask),
-    "match": entry(match, "sync any all"),
-    "redux": entry(redux, "sync add and or xor min max abs NaN"),
-    "elect": entry(elect, "sync"),
-    "bar.warp": entry(warp_barrier, "warp sync"),
+    "shfl": entry(shfl, "sync up down bfly idx", operands=5),
+    "vote": entry(vote, "sync all any uni ballot", operands=3),
+    "activemask": entry(activemask, operands=1),
+    "match": entry(match, "sync any all", operands=3),
+    "redux": entry(redux, "sync add and or xor min max abs NaN", operands=3),
+    "elect": entry(elect, "sync", operands=2),
+    "bar.warp": entry(warp_barrier, "warp sync", operands=1),
 }

@@ -1,8 +1,8 @@
 // A contraction over a dynamic extent walks it 16 at a time into a temporary.
 // CHECK: %dot, {{.*}} = alloc {name = dot, stages = 1} : mem<f32>[16x32, shared], token
-// CHECK: for {{.*}}, %K, {{.*}} : token {{.*}} (%k: index
-// CHECK:   view %A, {{.*}}, %k, %K {bounds = [none, upper]} : view<f16>[16x16, global]
-// CHECK:   view %B, %k, {{.*}}, %K {bounds = [upper, none]} : view<f16>[16x32, global]
+// CHECK: for {{.*}}, %K, {{.*}} : token {{.*}} ([[K:%[0-9]+]]: index
+// CHECK:   view %A, {{.*}}, [[K]], %K {bounds = [none, upper]} : view<f16>[16x16, global]
+// CHECK:   view %B, [[K]], {{.*}}, %K {bounds = [upper, none]} : view<f16>[16x32, global]
 // CHECK:   dot {{.*}} {transposed = false} : tile<f32>[16x32]
 // CHECK:   add
 // CHECK: convert {{.*}} : tile<f16>[16x32]
@@ -14,7 +14,7 @@ kernel k(A: tensor<f16>[16, K], B: tensor<f16>[K, 32], C: tensor<f16>[16, 32]) {
 // WITH: TILE_K=32
 // CHECK: %acc, {{.*}} = alloc {name = acc
 // CHECK-NOT: alloc
-// CHECK: for {{.*}}, %K, {{.*}} : token {{.*}} (%k: index
+// CHECK: for {{.*}}, %K, {{.*}} : token {{.*}} ([[K:%[0-9]+]]: index
 // CHECK:   view %A, {{.*}} : view<f32>[16x32, global]
 // CHECK:   view %B, {{.*}} : view<f32>[8x32, global]
 // CHECK:   dot {{.*}} {transposed = true} : tile<f32>[16x8]

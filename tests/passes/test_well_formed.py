@@ -1,0 +1,37 @@
+"""Every example stays well formed through every pass, and says where each of its ops comes from."""
+
+from pathlib import Path
+
+import pytest
+
+from phobos_core.analysis import check
+from phobos_core.ir.module import Kernel
+from phobos_core.ir.parser import parse_kernel
+from phobos_core.ir.printer import print_kernel
+from phobos_core.ir.rewrite import walk
+from phobos_core.ir.verifier import verify
+from phobos_core.lower import LineTable, lower
+from phobos_core.passes import PASSES
+from phobos_core.syntax import parse
+
+EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.ph"))
+
+
+def lowered(path: Path, target: str, index_bits: int) -> Kernel:
+    source = path.read_bytes()
+    (placed,) = check(parse(source), target=target, index_bits=index_bits).kernels
+    assert placed.kernel is not None
+    return lower(placed.kernel, LineTable(source, placed.offset), target=target, index_bits=index_bits)
+
+
+@pytest.mark.parametrize(("target", "index_bits"), [("sm_61", 32), ("sm_75", 64), ("sm_80", 64)])
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_every_pass_gives_a_well_formed_kernel(path: Path, target: str, index_bits: int) -> None:
+    kernel = lowered(path, target, index_bits)
+    verify(kernel)
+    for step in PASSES:
+        kernel = step(kernel)
+        verify(kernel)
+        assert print_kernel(parse_kernel(print_kernel(kernel))) == print_kernel(kernel), step.__name__
+    missing = {op.name for op in walk(kernel.body) if op.line == 0 and op.name != "const"}
+    assert not missing
