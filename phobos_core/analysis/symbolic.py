@@ -81,6 +81,9 @@ class Sym:
         )
 
     def __str__(self) -> str:
+        match self.terms:
+            case (((Opaque() as alone,), 1),):
+                return str(alone)
         text = ""
         for monomial, coefficient in self.terms:
             factors = [str(a) if isinstance(a, str) else f"({a})" for a in monomial]

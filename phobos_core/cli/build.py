@@ -6,7 +6,6 @@ import os
 import signal
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -96,7 +95,10 @@ def _mapped(
     workers = min(jobs or os.cpu_count() or 1, len(requests))
     if workers <= 1:
         return _collected(map(compile_one, requests), progress)
-    executor: Executor = ProcessPoolExecutor(workers, initializer=_ignore_interrupt)
+    # Loaded here: the machinery of processes takes longer to load than many a kernel to compile.
+    from concurrent.futures import ProcessPoolExecutor
+
+    executor = ProcessPoolExecutor(workers, initializer=_ignore_interrupt)
     try:
         return _collected(executor.map(compile_one, requests), progress)
     finally:

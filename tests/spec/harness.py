@@ -10,6 +10,7 @@
     X = arange(8)                     with several kernels, `kernel=name`. One assignment a parameter, in order: a
     s = 2.0                           Python expression over NumPy, given the parameter's element type; `f16(..)` and
                                       the other types convert to it
+    Y is X                            the array of an earlier parameter, passed twice
     expect Y = 2 * arange(8)          exactly, the sign of a zero too, but that any NaN equals any other
     expect Y ~ exp(X)                 within 2e-5, relative and absolute (a tolerance may follow the name: `Y[1e-3] ~`)
     refused words                     instead: the launch is refused, before anything runs

@@ -31,7 +31,8 @@ DTYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32, "f64
 }
 OUTCOMES = ("expect ", "refused ", "fault ", "fails ", "warns ")
 EXPECT = re.compile(r"^expect (\w+)(?:\[([\d.e-]+)\])? ([=~]) (.*)$")
-FAULT = re.compile(r"^fault \[([\w-]+)\] (.*)$")
+FAULT = re.compile(r"^fault \[([\w-]+)\] ?(.*)$")
+SAME = re.compile(r"^(\w+) is (\w+)$")
 COUNTED = re.compile(r"^(\d+) x (.*)$")
 
 
@@ -110,13 +111,19 @@ def test_runs(case: Case, block: Block, device: Device) -> None:
     grid = tuple(int(n) for n in block.words.get("grid", "1").split(","))
     namespace: dict[str, Any] = dict(NAMES)
     outcomes = []
+    same: dict[str, str] = {}
     for line in block.lines:
         if line.startswith(OUTCOMES):
             outcomes.append(line)
+        elif match := SAME.match(line):
+            same[match[1]] = match[2]
         else:
             name, value = line.split("=", 1)
             namespace[name.strip()] = eval(value, namespace)
-    given = {param.name: _argument(param.type, namespace[param.name]) for param in params}
+    given: dict[str, Any] = {}
+    for param in params:
+        name = param.name
+        given[name] = given[same[name]] if name in same else _argument(param.type, namespace[name])
     launch = partial(kernel.launch, grid, *given.values(), device=device)
     assert outcomes, "a run that expects nothing"
     kind, _, words = outcomes[0].partition(" ")
