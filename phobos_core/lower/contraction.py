@@ -72,18 +72,20 @@ def _accumulate(c: Context, e: p.Contract, target: Window, step: int, product: P
         zero = emit.const(0.0 if mem.element.is_float else 0, mem.element)
         store(c, target, emit.shaped(zero, shape))
     lo, hi, by = emit.index(0), c.symbolic(extents(e)[0]), emit.index(step)
-    outer, before = emit.build, c.state[target.base]
+    before = c.state[target.base]
     k, token = Value(lo.type), Value(before.type)
     emit.facts.declare_loop(k, lo, hi, by)
-    emit.build = type(outer)(line)
-    c.state[target.base] = token
-    addend = product(Part(1, k, step))
-    total = emit.build.load(windows.view(emit, target), token)
-    store(c, target, emit.binary("add", total, addend))
-    emit.build.yield_([c.state[target.base]])
-    body = emit.build.block((k, token))
-    emit.build = outer
-    c.state[target.base] = outer.for_(lo, hi, by, [before], body).results[0]
+
+    def body() -> list[Value]:
+        c.state[target.base] = token
+        addend = product(Part(1, k, step))
+        total = emit.build.load(windows.view(emit, target), token)
+        store(c, target, emit.binary("add", total, addend))
+        return [c.state[target.base]]
+
+    region = c.region((k, token), body)
+    emit.build.line = line
+    c.state[target.base] = emit.build.for_(lo, hi, by, [before], region).results[0]
 
 
 def store(c: Context, target: Window, tile: Value) -> None:

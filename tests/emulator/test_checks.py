@@ -330,6 +330,27 @@ def test_a_barrier_in_a_loop_whose_count_differs_between_blocks(kernel: Kernel) 
     np.testing.assert_array_equal(out, np.arange(1, 9))
 
 
+def test_half_of_the_blocks_go_on_from_a_barrier_while_the_other_half_waits(kernel: Kernel) -> None:
+    # Both blocks come to barrier 1 together, but in block 1 it waits for warp 2, which spins until block 0 is done.
+    body = """mov.u32 %r1, %ctaid.x; setp.lt.u32 %p1, %t, 64; @%p1 bra PAIR;
+    setp.eq.u32 %p2, %r1, 0; @%p2 bra JOIN;
+    WAIT: ld.acquire.gpu.global.u32 %r2, [%g0]; setp.eq.u32 %p2, %r2, 0; @%p2 bra WAIT;
+    bar.arrive 1, 96; bra JOIN;
+    PAIR: mov.u32 %r3, 64; setp.eq.u32 %p2, %r1, 0; @%p2 bra MEET; mov.u32 %r3, 96;
+    MEET: bar.sync 1, %r3; setp.ne.u32 %p2, %r1, 0; @%p2 bra JOIN; st.release.gpu.global.u32 [%g0], 1;
+    JOIN: mul.wide.u32 %rd1, %r1, 384; add.s64 %rd1, %rd1, %q; st.global.u32 [%rd1+64], %t; ret;"""
+    out = np.zeros(16 + 2 * 96, np.uint32)
+    result = run(kernel(body, threads=96), "k", (2, 1, 1), [out])
+    assert kinds(result) == []
+    np.testing.assert_array_equal(out[16:], np.tile(np.arange(96), 2))
+
+
+def test_threads_that_wait_for_different_numbers_of_threads(kernel: Kernel) -> None:
+    result = execute(kernel, "shr.u32 %r1, %t, 5; add.u32 %r1, %r1, 1; shl.b32 %r1, %r1, 5; bar.sync 1, %r1; ret;")
+    assert kinds(result) == ["divergent-barrier"]
+    assert "different operands in different threads" in result.findings[0].message
+
+
 def test_specialised_warps_meet_at_counted_barriers(kernel: Kernel) -> None:
     # Warp 0 produces and arrives at barrier 1; warp 1 waits for it there.
     body = (
