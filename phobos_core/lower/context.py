@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from phobos_core.analysis.program import Symbol
 from phobos_core.analysis.symbolic import Opaque, Sym
 from phobos_core.ir.builder import Builder
-from phobos_core.ir.module import Block, Value
+from phobos_core.ir.module import Block, Decision, Value
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.lower.emitter import Emitter
 from phobos_core.lower.lines import LineTable
@@ -43,6 +43,7 @@ class Context:
     state: State = field(default_factory=dict)
     windows: dict[Symbol, Window] = field(default_factory=dict)
     roots: Mapping[Symbol, Symbol] = field(default_factory=dict)
+    decisions: list[Decision] = field(default_factory=list)
 
     def at(self, span: Span) -> int:
         """Makes `span` the source of the ops that follow; gives its line."""

@@ -81,7 +81,7 @@ def lower(
         dynamic_shared=kernel.dynshared,
         persistent=kernel.persistent,
         line=line,
-        decisions=tuple(_attribute_decisions(kernel, lines)),
+        decisions=(*c.decisions, *_attribute_decisions(kernel, lines)),
         requires=tuple(r for r in kernel.requires if not (r.lhs.names | r.rhs.names) <= env.keys()),
         notes=kernel.notes,
     )
