@@ -1,4 +1,4 @@
-"""A virtual tile value evaluated at a run of elements: the recursion that fuses a value tree into its consumer.
+"""A virtual tile value evaluated at a run of elements: what fuses a value tree into its consumer.
 
 In: a value, the coordinates of a run's first element, the run's width. Out: one operand, a vector when the width is
 more than 1. A run lies along the last axis. An element that several parts of the tree ask for is evaluated once; an
@@ -19,6 +19,8 @@ from phobos_core.ir.types import TileType
 from phobos_core.language.types import I32, Kind, ScalarType
 
 Place: TypeAlias = tuple[Coord, ...]
+# A value, where its run begins, and how wide it is.
+Request: TypeAlias = tuple[Value, Place, int]
 
 
 class Evaluation:
@@ -28,7 +30,7 @@ class Evaluation:
 
     def __init__(self, cg: Context) -> None:
         self._cg = cg
-        self._known: dict[tuple[Value, Place, int], str] = {}
+        self._known: dict[Request, str] = {}
         self.run = 0
 
     def give(self, value: Value, place: Place, width: int, operand: str) -> None:
@@ -36,18 +38,33 @@ class Evaluation:
         self._known[value, place, width] = operand
 
     def at(self, value: Value, place: Place, width: int) -> str:
-        registers = self._cg.registers.get(value)
-        if registers is not None:
-            return registers[self.run]
-        key = (value, place, width)
-        found = self._known.get(key)
-        if found is None:
-            op, writer = self._cg.ir.definition[value], self._cg.writer
-            consumer = writer.line
+        root = (value, place, width)
+        if root in self._known:
+            return self._known[root]
+        writer = self._cg.writer
+        consumer = writer.line
+        # A list of what is to be done, since a tree may be deeper than Python's stack.
+        pending = [root]
+        while pending:
+            request = pending[-1]
+            if request in self._known:
+                pending.pop()
+                continue
+            registers = self._cg.registers.get(request[0])
+            if registers is not None:
+                self._known[request] = registers[self.run]
+                continue
+            op = self._cg.ir.definition[request[0]]
+            needs = self._needs(op, request)
+            missing = [need for need in needs if need not in self._known]
+            if missing:
+                pending += reversed(missing)
+                continue
             writer.at_line(op.line)
-            found = self._known[key] = self._compute(op, place, width)
-            writer.at_line(consumer)
-        return found
+            self._known[request] = self._result(op, request, [self._known[need] for need in needs])
+            pending.pop()
+        writer.at_line(consumer)
+        return self._known[root]
 
     def in_pieces(self, value: Value, place: Place, width: int, widest: int) -> str:
         """A run evaluated `widest` elements at a time, where its loads may be no wider."""
@@ -58,38 +75,53 @@ class Evaluation:
         high = self.in_pieces(value, (*place[:-1], place[-1].plus(half)), half, widest)
         return self._cg.concatenated(low, high, self._cg.type(_tile(value).element), half)
 
-    def _compute(self, op: Op, place: Place, width: int) -> str:
-        cg = self._cg
+    def _needs(self, op: Op, request: Request) -> list[Request]:
+        """Which elements of its operands an op's elements are made of."""
+        _, place, width = request
         if OPS[op.name].elementwise:
-            operands = [self.at(v, place, width) for v in op.operands]
+            return [(v, place, width) for v in op.operands]
+        match op.name:
+            case "tril":
+                return [(op.operands[0], place, width)]
+            case "broadcast":
+                (source,) = op.operands
+                shape = _tile(source).shape
+                inner = tuple(ZERO if extent == 1 else coord for extent, coord in zip(shape, place, strict=True))
+                return [(source, inner, 1 if shape[-1] == 1 else width)]
+            case "transpose":
+                row, column = place
+                return [(op.operands[0], (column.plus(i), row), 1) for i in range(width)]
+            case "gather":
+                return [(op.operands[-2], place, width)]
+            case _:
+                return []
+
+    def _result(self, op: Op, request: Request, operands: list[str]) -> str:
+        """The op's elements, from those that it needs."""
+        cg, (value, place, width) = self._cg, request
+        if OPS[op.name].elementwise:
             return elementwise(cg, op, operands, width)
+        element = _tile(value).element
         match op.name:
             case "load":
                 window = cg.windows[op.operands[0]]
                 condition = memory.valid(cg, window, place)
                 return access.load(cg, window.memory, memory.address(cg, window, place), width, condition)
             case "splat":
-                (scalar,) = op.operands
-                return cg.splat(cg.scalars[scalar], _tile(op.results[0]).element, width)
+                return cg.splat(cg.scalars[op.operands[0]], element, width)
             case "broadcast":
-                return self._broadcast(op.operands[0], place, width)
+                repeats = _tile(op.operands[0]).shape[-1] == 1
+                return cg.splat(operands[0], element, width) if repeats else operands[0]
             case "iota":
                 return self._position(place, op.attrs["axis"], width)
             case "transpose":
-                return self._transposed(op.operands[0], place, width)
+                return cg.gathered(operands, cg.type(element))
             case "tril":
-                return self._lower_triangle(op.operands[0], place, width)
+                return self._lower_triangle(operands[0], element, place, width)
             case "gather":
-                return self._gathered(op, place, width)
+                return self._gathered(op, operands[0], width)
             case _:
                 raise AssertionError(f"{op.name} is no value that can be evaluated per element")
-
-    def _broadcast(self, operand: Value, place: Place, width: int) -> str:
-        shape = _tile(operand).shape
-        inner = tuple(ZERO if extent == 1 else coord for extent, coord in zip(shape, place, strict=True))
-        if width > 1 and shape[-1] == 1:
-            return self._cg.splat(self.at(operand, inner, 1), _tile(operand).element, width)
-        return self.at(operand, inner, width)
 
     def _position(self, place: Place, axis: int, width: int) -> str:
         """The index along an axis as i32."""
@@ -98,28 +130,22 @@ class Evaluation:
             return cg.splat(index.operand(cg, coord), I32, width)
         return index.positions(cg, coord, width)
 
-    def _transposed(self, operand: Value, place: Place, width: int) -> str:
-        row, column = place
-        elements = [self.at(operand, (column.plus(i), row), 1) for i in range(width)]
-        return self._cg.gathered(elements, self._cg.type(_tile(operand).element))
-
-    def _lower_triangle(self, operand: Value, place: Place, width: int) -> str:
-        cg, element = self._cg, _tile(operand).element
+    def _lower_triangle(self, operand: str, element: ScalarType, place: Place, width: int) -> str:
+        cg = self._cg
         row, column = self._position(place, 0, width), self._position(place, 1, width)
         kept = cg.writer.pure(f"icmp sle {cg.type(I32, width)} {column}, {row}")
-        zero = cg.constant(0, element, width)
-        return select(cg, element, [kept, self.at(operand, place, width), zero], width)
+        return select(cg, element, [kept, operand, cg.constant(0, element, width)], width)
 
-    def _gathered(self, op: Op, place: Place, width: int) -> str:
+    def _gathered(self, op: Op, indices: str, width: int) -> str:
         cg = self._cg
-        table, *offsets, indices, _ = op.operands
+        table, *offsets, positions, _ = op.operands
         buffer = cg.memories[table]
         start = memory.element_pointer(cg, buffer, offsets)
-        position = _tile(indices).element
-        type = cg.type(position)
+        element = _tile(positions).element
+        type = cg.type(element)
         elements = []
-        for number in cg.lanes(self.at(indices, place, width), type, width):
-            wide = number if cg.bits(position) == 64 else cg.writer.pure(f"{_extend(position)} {type} {number} to i64")
+        for number in cg.lanes(indices, type, width):
+            wide = number if cg.bits(element) == 64 else cg.writer.pure(f"{_extend(element)} {type} {number} to i64")
             offset = index.mul(cg, "i64", wide, str(buffer.element.bytes))
             elements.append(access.load(cg, buffer, memory.advanced(cg, buffer, start, offset), 1))
         return cg.gathered(elements, cg.type(buffer.element))

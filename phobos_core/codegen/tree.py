@@ -1,6 +1,12 @@
-"""Questions about value trees: what they cost, which anchor they hold, how wide their loads may be."""
+"""Questions about value trees: what they cost, which anchor they hold, which loads follow their last axis.
+
+A tree may be as deep as a kernel has statements, and one value may have many readers in it: walks keep a list of what
+is to be seen, and see each value once.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 
 from phobos_core.codegen.context import Context
 from phobos_core.ir.module import Op, Value
@@ -9,47 +15,43 @@ from phobos_core.ir.types import TileType
 
 # Ops that LLVM turns into more than one instruction, roughly.
 _WEIGHTS = {"div": 8, "rem": 30, "math": 3, "gather": 3}
-_CHEAP = {"splat", "broadcast", "transpose", "iota"}
+_FREE = {"splat", "broadcast", "transpose", "iota"}
+_LOAD = 2
 
 
 def cost(cg: Context, value: Value, width: int) -> int:
-    """About how many instructions one run takes."""
-    seen: set[Value] = set()
-    return 2 + _cost(cg, value, width, seen)
-
-
-def _cost(cg: Context, value: Value, width: int, seen: set[Value]) -> int:
-    if value in seen or value in cg.registers or value not in cg.ir.definition:
-        return 0
-    seen.add(value)
-    op = cg.ir.definition[value]
-    if op.name == "load":
-        return 2
-    own = 0 if op.name in _CHEAP else _WEIGHTS.get(op.name, 1) * width
-    return own + sum(_cost(cg, v, width, seen) for v in op.operands)
+    """About how many instructions one run takes, its store included."""
+    total = _LOAD
+    for op in _ops(cg, value, lambda op: op.name != "load"):
+        if op.name == "load":
+            total += _LOAD
+        elif op.name not in _FREE:
+            total += _WEIGHTS.get(op.name, 1) * width
+    return total
 
 
 def anchor_of(cg: Context, value: Value) -> Op | None:
     """The anchor that a tree reaches through ops that keep each element at its place."""
-    op = cg.ir.definition.get(value)
-    if op is None:
-        return None
-    if OPS[op.name].anchor:
-        return op
-    if not OPS[op.name].elementwise and op.name != "tril":
-        return None
-    found = (anchor_of(cg, v) for v in op.operands)
-    return next((a for a in found if a is not None), None)
+    found = _ops(cg, value, lambda op: OPS[op.name].elementwise or op.name == "tril")
+    return next((op for op in found if OPS[op.name].anchor), None)
 
 
 def loads_of(cg: Context, value: Value) -> list[Op]:
     """Every load in a tree, but not below its anchor, that walks its view's last axis along the value's last axis."""
-    op = cg.ir.definition.get(value)
-    if op is None or OPS[op.name].anchor:
-        return []
-    if op.name == "load":
-        return [op]
-    if op.name in ("transpose", "gather"):
-        return []
-    operands = [v for v in op.operands if isinstance(v.type, TileType)]
-    return [load for v in operands for load in loads_of(cg, v)]
+    ends = ("load", "transpose", "gather")
+    found = _ops(cg, value, lambda op: op.name not in ends and not OPS[op.name].anchor)
+    return [op for op in found if op.name == "load"]
+
+
+def _ops(cg: Context, root: Value, descend: Callable[[Op], bool]) -> Iterator[Op]:
+    """The virtual tile ops of a tree from the root down, each once, below those only that `descend` lets through."""
+    pending, seen = [root], set()
+    while pending:
+        value = pending.pop()
+        op = cg.ir.definition.get(value)
+        if value in seen or op is None or value in cg.registers or not isinstance(value.type, TileType):
+            continue
+        seen.add(value)
+        yield op
+        if descend(op):
+            pending += reversed(op.operands)

@@ -68,9 +68,8 @@ class Vectors:
         aligned = [parts.offsets[-1], *(b for b in parts.bounds[-1] if b is not None)]
         for value in aligned:
             vector = gcd(vector, facts.range(value).multiple)
-        first_row_only = all(n == 1 for n in view.type.shape[:-1]) and all(
-            facts.constant(v) == 0 for v in parts.offsets[:-1]
-        )
+        one_row = all(n == 1 for n in view.type.shape[:-1])
+        first_row_only = one_row and parts.stage is None and all(facts.constant(v) == 0 for v in parts.offsets[:-1])
         if not first_row_only:
             row = self.extent(parts.mem, -1)
             vector = gcd(vector, row if isinstance(row, int) else facts.range(row).multiple)

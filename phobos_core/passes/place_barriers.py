@@ -107,6 +107,8 @@ class Flow:
         for op in self._ops(block):
             state, more = self._op(op, state)
             placed += more
+            if self._broken and self._fixed is not None:
+                break
         return state, placed
 
     def _op(self, op: Op, state: State) -> tuple[State, list[Op]]:
@@ -173,7 +175,7 @@ class Flow:
                 if number == 0 and len(op.regions) == 2:
                     leaving = current
             grown = state | self._aged(op, current)
-            if grown == state:
+            if grown == state or (self._broken and self._fixed is not None):
                 return self._left(op, leaving), placed
             state = grown
 

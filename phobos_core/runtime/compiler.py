@@ -101,7 +101,7 @@ def _translate(request: Request) -> Translated:
             dims=request.placed.bound,
             index_bits=request.index_bits,
         )
-        kernel = passes.run(kernel)
+        kernel = replace(passes.run(kernel), file=request.source.name)
         return Translated(request, kernel, codegen.emit(kernel))
     except (lower.LowerError, passes.PassError, codegen.CodegenError) as error:
         help = getattr(error, "help", None)
@@ -135,6 +135,7 @@ def report(translated: Translated, assembled: Assembled) -> KernelReport | None:
         assembled.resources,
         dims=request.placed.bound,
         suggested_grid=suggested_grid(request.placed.kernel, {**request.config, **request.placed.bound}),
+        cluster=request.placed.kernel.cluster,
         status="error" if errors else "ok",
         notes=(*assembled.notes, *errors),
     )

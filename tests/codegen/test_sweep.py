@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from phobos_core.ir.schedule import Sweep
+from phobos_core.ir.builder import Builder
+from phobos_core.ir.module import Value
+from phobos_core.ir.schedule import RowReduction, Sweep
 from phobos_core.ir.types import Cyclic
-from phobos_core.language.types import BF16, F16, F32, F64, I8, I32, I64, U8, U16, U32, ScalarType
+from phobos_core.language.types import BF16, F16, F32, F64, I8, I32, I64, INDEX, U8, U16, U32, ScalarType
 from tests.codegen.support import NUMPY, Program, values, zeros
 
 EVERY_TYPE = [F16, BF16, F32, F64, I8, I32, I64, U8, U16, U32]
@@ -163,3 +165,48 @@ def test_tiles_held_in_registers_from_load_to_store(threads: int, rows: int, vec
     x, y = values(F32, rows - 1, 20), zeros(F32, rows, 20)
     p.run(x, y, rows - 1)
     np.testing.assert_array_equal(y, np.vstack([2 * x, np.zeros((1, 20))]))
+
+
+def test_a_tree_may_be_deeper_than_a_stack() -> None:
+    """A long run of statements on one tile becomes one tree."""
+    p = Program(threads=32)
+    source, target = p.tensor("X", I32, 4, 32), p.tensor("Y", I32, 4, 32)
+    value, one = p.load(source), p.b.splat(p.b.const(1, I32), (4, 32))
+    for _ in range(2000):
+        value = p.b.binary("add", value, one)
+    p.store(target, value, Sweep(4))
+    x, y = values(I32, 4, 32), zeros(I32, 4, 32)
+    p.run(x, y)
+    np.testing.assert_array_equal(y, x + 2000)
+
+
+@pytest.mark.parametrize("anchored", [False, True])
+def test_a_value_with_many_readers_is_evaluated_once(anchored: bool) -> None:
+    """Doubling 100 times: 2 ^ 100 paths from the root to the load."""
+    p = Program(threads=32)
+    source, target = p.tensor("X", F64, 4, 32), p.tensor("Y", F64, 4, 1 if anchored else 32)
+    value = p.load(source)
+    if anchored:
+        value = p.b.reduce("sum", value)
+    for _ in range(100):
+        value = p.b.binary("add", value, value)
+    p.store(target, value, RowReduction(32, 1) if anchored else Sweep(2))
+    x, y = np.ones((4, 32)), zeros(F64, 4, 1 if anchored else 32)
+    p.run(x, y)
+    np.testing.assert_array_equal(y, 2.0**105 if anchored else 2.0**100)
+
+
+def test_tiles_held_in_registers_are_carried_by_a_loop() -> None:
+    p = Program(threads=32)
+    source, target = p.tensor("X", F32, 4, 32), p.tensor("Y", F32, 4, 32)
+    held = p.load(source, layout=Cyclic(32, 4))
+    carried = Value(held.type, "h")
+    outer, p.b = p.b, Builder(line=1)
+    p.b.yield_([carried])
+    block = p.b.block([Value(INDEX, "i"), carried])
+    p.b = outer
+    loop = p.b.for_(p.b.index(0), p.b.index(3), p.b.index(1), [held], block)
+    p.store(target, loop.result, Sweep(4))
+    x, y = values(F32, 4, 32), zeros(F32, 4, 32)
+    p.run(x, y)
+    np.testing.assert_array_equal(y, x)
