@@ -11,6 +11,7 @@ from phobos_core.analysis.context import (
     Shape,
     Site,
     declared_as,
+    element_of,
     infer,
     kind_text,
     see,
