@@ -44,6 +44,15 @@ class Context:
     windows: dict[Symbol, Window] = field(default_factory=dict)
     roots: Mapping[Symbol, Symbol] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)
+    # The lines of the views of the source: where each is bound, and where it is read last.
+    views: dict[Symbol, tuple[int, int]] = field(default_factory=dict)
+
+    def window(self, symbol: Symbol, span: Span) -> Window:
+        """The memory that a tensor, tile or view denotes, for a use at `span`."""
+        if symbol in self.views:
+            first, last = self.views[symbol]
+            self.views[symbol] = (first, max(last, self.lines.line(span)))
+        return self.windows[symbol]
 
     def at(self, span: Span) -> int:
         """Makes `span` the source of the ops that follow; gives its line."""
