@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -96,13 +95,9 @@ def _mapped(
     if workers <= 1:
         return _collected(map(compile_one, requests), progress)
     # Loaded here: the machinery of processes takes longer to load than many a kernel to compile.
-    from concurrent.futures import ProcessPoolExecutor
+    from phobos_core.cli.processes import mapped
 
-    executor = ProcessPoolExecutor(workers, initializer=_ignore_interrupt)
-    try:
-        return _collected(executor.map(compile_one, requests), progress)
-    finally:
-        executor.shutdown(cancel_futures=True)
+    return _collected(mapped(compile_one, requests, workers), progress)
 
 
 def _collected(results: Iterable[Compiled], progress: Progress) -> list[Compiled]:
@@ -114,11 +109,6 @@ def _collected(results: Iterable[Compiled], progress: Progress) -> list[Compiled
     finally:
         progress.clear()
     return collected
-
-
-def _ignore_interrupt() -> None:
-    """Ctrl-C reaches every process of the group: only the first answers it, and stops the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _write(results: Sequence[Compiled], folder: Path, stems: Mapping[str, Path], *, named: bool) -> list[KernelReport]:
