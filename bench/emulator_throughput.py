@@ -1,6 +1,6 @@
 """Lane-instructions a second of the emulator, with its checks and without, on what the compiler emits.
 
-Flash attention at 256 x 256 with D 64 in f32 has a target. Run: python bench/emulator_throughput.py
+Flash attention at 256 x 256 with D 64 in f32 has a target. Run: python -m bench.emulator_throughput
 """
 
 from __future__ import annotations
@@ -8,15 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 import phobos_core as phobos
+from bench.measure import EXAMPLES, heading
 from phobos_core import emulator
 
-EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 ROUNDS = 3
 TARGET_SECONDS = 10
 
@@ -74,15 +73,16 @@ def measure(case: Case, ptx: str, checks: bool) -> tuple[float, emulator.Stats]:
 
 
 def main() -> int:
+    heading("the emulator on PTX of the compiler")
     met = True
     for case in (flash_attention(), matrix_product(), softmax()):
         kernel = phobos.compile(EXAMPLES / f"{case.example}.ph", target="sm_80")[case.example]
-        print(case.title)
+        print(f"  {case.title}")
         for checks in (True, False):
             seconds, stats = measure(case, kernel.ptx, checks)
             rate = stats.lane_instructions / seconds / 1e6
             print(
-                f"  {'checks' if checks else 'no checks':10} {seconds:6.2f} s, "
+                f"    {'checks' if checks else 'no checks':10} {seconds:6.2f} s, "
                 f"{stats.lane_instructions / 1e6:7.1f} M lane-instructions, {rate:6.1f} M a second, "
                 f"{seconds / stats.instructions * 1e6:6.1f} us an instruction"
             )

@@ -62,6 +62,7 @@ def remainder(cg: Context, a: str, b: str, element: ScalarType, width: int) -> s
     inner = F64 if element == F64 else F32
     type = cg.type(inner)
     cg.helpers.add(_REMAINDER[inner])
+    cg.writer.declarations.update(_REMAINDER_CALLS[inner])
     pairs = zip(
         cg.lanes(convert(cg, a, element, inner, width), type, width),
         cg.lanes(convert(cg, b, element, inner, width), type, width),
@@ -80,12 +81,7 @@ def _remainder_function(type: str, suffix: str, divide: str, leap: float) -> str
     first. A NaN, an infinite a or a zero b leave the loop at once or give NaN; an infinite b leaves a as it is.
     """
     factor = constant(leap, F32 if suffix == "f32" else F64, 64)
-    return f"""declare {type} @llvm.fabs.{suffix}({type})
-declare {type} @llvm.trunc.{suffix}({type})
-declare {type} @llvm.fma.{suffix}({type}, {type}, {type})
-declare {type} @llvm.copysign.{suffix}({type}, {type})
-declare {type} @{divide}({type}, {type})
-define internal {type} @remainder.{suffix}({type} %a, {type} %b) alwaysinline {{
+    return f"""define internal {type} @remainder.{suffix}({type} %a, {type} %b) alwaysinline {{
 entry:
   %x = call {type} @llvm.fabs.{suffix}({type} %a)
   %y = call {type} @llvm.fabs.{suffix}({type} %b)
@@ -115,6 +111,17 @@ done:
 }}"""
 
 
+def _remainder_calls(type: str, suffix: str, divide: str) -> dict[str, str]:
+    """The declarations that the function needs, each once in a module however many others call it."""
+    arities = {"llvm.fabs": 1, "llvm.trunc": 1, "llvm.fma": 3, "llvm.copysign": 2}
+    taken = {f"{name}.{suffix}": arity for name, arity in arities.items()} | {divide: 2}
+    return {name: f"declare {type} @{name}({', '.join([type] * arity)})" for name, arity in taken.items()}
+
+
+_REMAINDER_CALLS = {
+    F32: _remainder_calls("float", "f32", "llvm.nvvm.div.rz.f"),
+    F64: _remainder_calls("double", "f64", "llvm.nvvm.div.rz.d"),
+}
 _REMAINDER = {
     F32: _remainder_function("float", "f32", "llvm.nvvm.div.rz.f", 2.0**100),
     F64: _remainder_function("double", "f64", "llvm.nvvm.div.rz.d", 2.0**800),

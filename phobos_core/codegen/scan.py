@@ -48,7 +48,7 @@ def _column(cg: Context, op: Op, column: Coord) -> None:
     rows, element = cg.windows[view].shape[0], scan.results[0].type.element
     wide = F32 if element in (F16, BF16) else element
     ahead = _AHEAD
-    while ahead > 1 and (ahead > rows or ahead * (cost(cg, scan.operands[0], 1) + cost(cg, value, 1)) > _BUDGET):
+    while ahead > 1 and (ahead > rows or ahead * (cost(cg, scan.operands[0], 1) + cost(cg, value, 1)) > cg.unrolled(_BUDGET)):
         ahead //= 2
     turns, rest = divmod(rows, ahead)
     total = cg.constant(0.0, wide)

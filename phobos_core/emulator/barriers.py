@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from phobos_core.emulator.checks import RaceChecker
+from phobos_core.emulator.groups import Group
 from phobos_core.emulator.machine import WARP, Active, Array, Geometry, HaltError, Index, Mask, Recorder
 from phobos_core.emulator.program import Barrier
 from phobos_core.emulator.ptx import Instruction
-
-if TYPE_CHECKING:
-    from phobos_core.emulator.engine import Group
 
 
 @dataclass(slots=True, eq=False)
@@ -26,7 +23,8 @@ class Waiting:
     counted: Index
 
 
-Released = list[tuple[Active, Barrier, "Group"]]
+# Groups that may go on, and the block each goes to.
+Released = list[tuple[Group, int]]
 
 
 @dataclass(slots=True)
@@ -87,17 +85,27 @@ class Barriers:
     def _number(self, barrier: Barrier, active: Active) -> int:
         return self._uniform(np.asarray(barrier.number), active, barrier.site)
 
+    def _wanted(self, each: Waiting) -> Index:
+        """The number of threads that each block waits for; the threads of a block must agree on it."""
+        count = np.asarray(each.barrier.count)
+        wanted = np.zeros(self.geometry.blocks, np.int64)
+        lanes = each.group.active.lanes
+        values = np.broadcast_to(count, self.geometry.lanes)[lanes]
+        wanted[self.geometry.block_of[lanes]] = values
+        if (wanted[self.geometry.block_of[lanes]] != values).any():
+            raise self._disagreement(each.barrier.site, int(lanes[0]))
+        return wanted
+
+    def _disagreement(self, site: Instruction, lane: int) -> HaltError:
+        message = f"`{site.name}` has different operands in different threads"
+        return self.recorder.halt("divergent-barrier", message, site, lane)
+
     def _uniform(self, value: Array, active: Active, site: Instruction) -> int:
         if value.ndim == 0:
             return int(value)
         values = value[active.lanes]
         if values.min() != values.max():
-            raise self.recorder.halt(
-                "divergent-barrier",
-                f"`{site.name}` has different operands in different threads",
-                site,
-                int(active.lanes[0]),
-            )
+            raise self._disagreement(site, int(active.lanes[0]))
         return int(values[0])
 
     def _check_aligned(self, active: Active, barrier: Barrier) -> None:
@@ -134,7 +142,7 @@ class Barriers:
                 same = [other for other in entries if other.barrier.site is each.barrier.site]
                 complete |= sum(other.threads for other in same) == self.geometry.threads
             else:
-                complete |= total >= self._uniform(np.asarray(each.barrier.count), each.group.active, each.barrier.site)
+                complete |= (each.threads > 0) & (total >= self._wanted(each))
         concerned = np.zeros(self.geometry.blocks, np.bool_)
         for each in entries:
             concerned |= each.threads > 0
@@ -157,15 +165,16 @@ class Barriers:
         self._reduce([each for each in entries if each.barrier.destination is not None], going)
         released: Released = []
         for each in entries:
-            part = each.group.active.mask & mask
-            count = int(np.count_nonzero(part))
-            if not count:
+            group = each.group
+            part = Active.of(group.active.mask & mask)
+            if not part.count:
                 continue
-            released.append((Active.of(part, count), each.barrier, each.group))
             self.waiting.remove(each)
-            if count != each.group.active.count:
-                each.group.active = Active.of(each.group.active.mask & ~mask)
-                self.waiting.append(self._waiting(each.group, each.barrier))
+            if part.count != group.active.count:
+                parted = group.split(part, Active.of(group.active.mask & ~mask))
+                self.waiting.append(self._waiting(group, each.barrier))
+                group = parted
+            released.append((group, each.barrier.following))
         return released
 
     def _reduce(self, entries: list[Waiting], going: Mask) -> None:
@@ -196,7 +205,7 @@ class Barriers:
         each = self.waiting[0]
         lane = int(each.group.active.lanes[0])
         assert each.barrier.count is not None
-        wanted = self._uniform(np.asarray(each.barrier.count), each.group.active, each.barrier.site)
+        wanted = int(self._wanted(each)[self.geometry.block_of[lane]])
         number = self._number(each.barrier, each.group.active)
         block = int(self.geometry.block_of[lane])
         same = [w for w in self.waiting if self._number(w.barrier, w.group.active) == number]

@@ -17,7 +17,7 @@ import numpy as np
 from phobos_core.emulator.async_copies import AsyncCopies
 from phobos_core.emulator.checks import RaceChecker
 from phobos_core.emulator.machine import Active, Array, Geometry, Index, Recorder
-from phobos_core.emulator.memory import SHARED_WINDOW, GenericSpace, GlobalSpace, Space, WindowSpace
+from phobos_core.emulator.memory import Space
 from phobos_core.emulator.numerics.perturb import Perturbation
 from phobos_core.emulator.ptx import (
     Address,
@@ -29,7 +29,6 @@ from phobos_core.emulator.ptx import (
     PtxError,
     Register,
     Symbol,
-    Vector,
 )
 
 # A row, or a scalar that stands for a row of equal elements. Its element type is known only once an
@@ -161,7 +160,7 @@ class Decoder:
     recorder: Recorder
     registers: Registers
     spaces: Mapping[str, Space]
-    symbols: Mapping[str, tuple[str, int]]
+    symbols: Mapping[str, int]
     parameters: Mapping[str, bytes]
     races: RaceChecker | None
     copies: AsyncCopies
@@ -218,7 +217,7 @@ class Decoder:
         found = self.symbols.get(name)
         if found is None:
             raise PtxError(f"`{name}` in `{at.name}` is not defined", at.ptx_line, at.line)
-        return found[1]
+        return found
 
     def address(self, operand: Operand, at: Instruction) -> Callable[[Active], Index]:
         """A function from active lanes to their addresses, in bytes."""
@@ -300,10 +299,6 @@ def _addresses(row: Array, offset: int, active: Active) -> Index:
     return addresses + offset if offset else addresses
 
 
-def generic_address(space_name: str, address: int) -> int:
-    return address + SHARED_WINDOW if space_name == "shared" else address
-
-
 def find_type(at: Instruction, among: Mapping[str, object]) -> str:
     """The last modifier that is one of the table's types."""
     for modifier in reversed(at.modifiers):
@@ -316,22 +311,3 @@ def unsupported(at: Instruction) -> PtxError:
     number = len(at.operands)
     form = f"`{at.name}` with {number} operand{'' if number == 1 else 's'}"
     return PtxError(f"instruction {form} is not supported by the emulator", at.ptx_line, at.line)
-
-
-__all__ = [
-    "DTYPES",
-    "NOTHING",
-    "Decoder",
-    "GenericSpace",
-    "GlobalSpace",
-    "Handler",
-    "MicroOp",
-    "Registers",
-    "Value",
-    "Vector",
-    "WindowSpace",
-    "find_type",
-    "generic_address",
-    "literal",
-    "unsupported",
-]

@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from phobos_core.emulator.barriers import Barriers
+from phobos_core.emulator.barriers import Barriers, Released
 from phobos_core.emulator.cfg import EXIT
 from phobos_core.emulator.checks import RaceChecker
+from phobos_core.emulator.groups import Group, Join
 from phobos_core.emulator.machine import Active, Geometry, Mask, Recorder
 from phobos_core.emulator.program import Barrier, Branch, End, Jump, Program, Switch
 from phobos_core.emulator.ptx import Instruction
@@ -23,23 +24,6 @@ from phobos_core.emulator.ptx import Instruction
 # Polls of one group before others get a turn, and turns before a hang is looked for.
 POLLS_PER_TURN = 64
 FIRST_SUSPICION = 16
-
-
-@dataclass(slots=True, eq=False)
-class Join:
-    """Where diverged lanes meet again: `pending` groups are still on their way, `arrived` lanes wait."""
-
-    block: int
-    parent: Join | None
-    arrived: Mask
-    pending: int = 0
-
-
-@dataclass(slots=True, eq=False)
-class Group:
-    active: Active
-    block: int
-    join: Join | None
 
 
 @dataclass(slots=True)
@@ -56,10 +40,12 @@ class Engine:
     runnable: list[Group] = field(default_factory=list)
     joins: dict[int, Join] = field(default_factory=dict)
     barriers: Barriers = field(init=False)
-    # For telling a hang from a wait: turns since a group last got anywhere, and what all looked like at one of them.
+    # For telling a hang from a wait: polls since the last turn, turns, what else has happened, and a turn to compare.
+    polls: int = 0
     turns: int = 0
+    events: int = 0
     suspicious_turn: int = FIRST_SUSPICION
-    suspect: tuple[Group, int, int] | None = None
+    suspect: tuple[Group, int, int, int] | None = None
     late_blocks: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -88,7 +74,6 @@ class Engine:
     def _execute(self, group: Group, limit: int) -> None:
         """Runs a group until it ends, waits, or becomes other groups."""
         blocks = self.program.blocks
-        polls = 0
         while True:
             block = blocks[group.block]
             active = group.active
@@ -116,14 +101,12 @@ class Engine:
                     go_on = self._end(group, terminator)
                 case Switch():
                     go_on = self._switch(group, terminator)
+            self.polls += block.polls
             if not go_on:
-                self.turns, self.suspect, self.suspicious_turn = 0, None, FIRST_SUSPICION
                 return
-            if block.polls:
-                polls += 1
-                if polls > POLLS_PER_TURN:
-                    self._yield(group, block.site)
-                    return
+            if self.polls > POLLS_PER_TURN:
+                self._yield(group, block.site)
+                return
 
     def _advance(self, group: Group, target: int) -> bool:
         """Moves a group to a block; False if it has ended or met its join."""
@@ -140,6 +123,7 @@ class Engine:
 
     def _leave(self, join: Join | None) -> None:
         """One group fewer is on its way to a join; the last one sets the arrived lanes going."""
+        self.events += 1
         while join is not None:
             join.pending -= 1
             if join.pending:
@@ -234,52 +218,54 @@ class Engine:
         self._resume(released)
         return False
 
-    def _resume(self, released: list[tuple[Active, Barrier, Group]]) -> None:
-        for active, barrier, group in released:
-            going = Group(active, group.block, group.join)
-            if going.join is not None and active.count != group.active.count:
-                going.join.pending += 1
-            if self._advance(going, barrier.following):
-                self.runnable.append(going)
+    def _resume(self, released: Released) -> None:
+        self.events += len(released)
+        for group, following in released:
+            group.active = self._active(group.active.mask, group.active.count)
+            if self._advance(group, following):
+                self.runnable.append(group)
 
     # Waiting
 
     def _yield(self, group: Group, site: Instruction) -> None:
         """A group that polls memory lets others run; if nothing changes from turn to turn, the kernel hangs."""
-        for free in (self._blocks_without, self._warps_without, np.logical_not):
-            if not self.runnable:
-                self._release_joins(free, group)
-        self.runnable.insert(0, group)
+        self.polls = 0
         self.turns += 1
+        if not self.runnable:
+            self._resume(self.barriers.release_complete_blocks())
+        if not self.runnable:
+            self._release_joins(self._blocks_without, group)
+        self.runnable.insert(0, group)
         if self.turns == self.suspicious_turn:
-            self.suspect = (group, group.block, self.fingerprint())
+            self.suspect = (group, group.block, self.events, self.fingerprint())
         elif self.suspect is not None and self.suspect[:2] == (group, group.block):
-            if self.fingerprint() == self.suspect[2]:
-                message = "the thread waits for a value that no running thread of the grid writes"
-                raise self.recorder.halt("deadlock", message, site, int(group.active.lanes[0]))
+            if self.suspect[2:] == (self.events, self.fingerprint()):
+                self._end_hang(group, site)
             self.suspect = None
             self.suspicious_turn = 2 * self.turns
+
+    def _end_hang(self, group: Group, site: Instruction) -> None:
+        """Threads run on their own if nothing else helps; when all wait, none ever goes on."""
+        for free in (self._blocks_without, self._warps_without, np.logical_not):
+            if self._release_joins(free):
+                return
+        message = "the thread waits for a value that no running thread of the grid writes"
+        raise self.recorder.halt("deadlock", message, site, int(group.active.lanes[0]))
 
     def _unblock(self) -> None:
         """Nothing runs and some groups wait: lets go who can, or says that the kernel hangs."""
         released = self.barriers.release_complete_blocks()
         if released:
-            for _, _, group in released:
-                group.active = self._active(group.active.mask)
             self._resume(released)
-            return
-        self._release_joins(self._blocks_without)
-        if not self.runnable and self.barriers.counted():
-            self._release_joins(self._warps_without)
-        if not self.runnable:
+        elif self._release_joins(self._blocks_without):
+            pass
+        elif not (self.barriers.counted() and self._release_joins(self._warps_without)):
             raise self.barriers.hang()
 
-    def _release_joins(self, free: Callable[[Mask], Mask], polling: Group | None = None) -> None:
-        """Lanes waiting at a join go on without the others, as far as `free` of the busy lanes lets them."""
+    def _release_joins(self, free: Callable[[Mask], Mask], polling: Group | None = None) -> bool:
+        """Lanes at one join go on without the others, as far as `free` of the busy lanes lets them."""
         busy = self._busy(polling)
         for join in list(self.joins.values()):
-            if not np.count_nonzero(join.arrived):
-                continue
             going = join.arrived & free(busy)
             if not np.count_nonzero(going):
                 continue
@@ -289,7 +275,8 @@ class Engine:
                 join.parent.pending += 1
             if self._advance(group, join.block):
                 self.runnable.append(group)
-                return
+                return True
+        return False
 
     def _busy(self, polling: Group | None) -> Mask:
         """Lanes that poll, wait at a barrier or are about to run."""

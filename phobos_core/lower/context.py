@@ -6,13 +6,14 @@ token) and each control flag to its current value. A region starts from a copy; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from phobos_core.analysis.program import Symbol
 from phobos_core.analysis.symbolic import Opaque, Sym
-from phobos_core.ir.module import Decision, Value
+from phobos_core.ir.builder import Builder
+from phobos_core.ir.module import Block, Decision, Value
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.lower.emitter import Emitter
 from phobos_core.lower.lines import LineTable
@@ -43,6 +44,15 @@ class Context:
     windows: dict[Symbol, Window] = field(default_factory=dict)
     roots: Mapping[Symbol, Symbol] = field(default_factory=dict)
     decisions: list[Decision] = field(default_factory=list)
+    # The lines of the views of the source: where each is bound, and where it is read last.
+    views: dict[Symbol, tuple[int, int]] = field(default_factory=dict)
+
+    def window(self, symbol: Symbol, span: Span) -> Window:
+        """The memory that a tensor, tile or view denotes, for a use at `span`."""
+        if symbol in self.views:
+            first, last = self.views[symbol]
+            self.views[symbol] = (first, max(last, self.lines.line(span)))
+        return self.windows[symbol]
 
     def at(self, span: Span) -> int:
         """Makes `span` the source of the ops that follow; gives its line."""
@@ -83,3 +93,12 @@ class Context:
         self.state[symbol] = value
         if not symbol.mutable and isinstance(value.type, ScalarType) and value.type.is_integer:
             self.names[symbol.key] = value
+
+    def region(self, args: Sequence[Value], build: Callable[[], Sequence[Value]]) -> Block:
+        """The block that `build` emits; it gives the values to yield. The state is as before afterwards."""
+        outer, state = self.emit.build, self.state
+        self.emit.build, self.state = Builder(outer.line), dict(state)
+        self.emit.build.yield_(build())
+        block = self.emit.build.block(args)
+        self.emit.build, self.state = outer, state
+        return block

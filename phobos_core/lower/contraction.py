@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from phobos_core.analysis import program as p
 from phobos_core.analysis.symbolic import Sym
-from phobos_core.ir.module import Value
+from phobos_core.ir.module import Decision, Value
 from phobos_core.ir.types import MemType, element_of
 from phobos_core.lower import windows
 from phobos_core.lower.context import Context
@@ -68,22 +68,25 @@ def _accumulate(c: Context, e: p.Contract, target: Window, step: int, product: P
     mem = target.mem.type
     assert isinstance(mem, MemType)
     shape = c.shape(e.type.shape)
+    c.decisions.append(Decision(line, e.op, f"K walked {step} at a time", _why_walked(c, e)))
     if from_zero:
         zero = emit.const(0.0 if mem.element.is_float else 0, mem.element)
         store(c, target, emit.shaped(zero, shape))
     lo, hi, by = emit.index(0), c.symbolic(extents(e)[0]), emit.index(step)
-    outer, before = emit.build, c.state[target.base]
+    before = c.state[target.base]
     k, token = Value(lo.type), Value(before.type)
     emit.facts.declare_loop(k, lo, hi, by)
-    emit.build = type(outer)(line)
-    c.state[target.base] = token
-    addend = product(Part(1, k, step))
-    total = emit.build.load(windows.view(emit, target), token)
-    store(c, target, emit.binary("add", total, addend))
-    emit.build.yield_([c.state[target.base]])
-    body = emit.build.block((k, token))
-    emit.build = outer
-    c.state[target.base] = outer.for_(lo, hi, by, [before], body).results[0]
+
+    def body() -> list[Value]:
+        c.state[target.base] = token
+        addend = product(Part(1, k, step))
+        total = emit.build.load(windows.view(emit, target), token)
+        store(c, target, emit.binary("add", total, addend))
+        return [c.state[target.base]]
+
+    region = c.region((k, token), body)
+    emit.build.line = line
+    c.state[target.base] = emit.build.for_(lo, hi, by, [before], region).results[0]
 
 
 def store(c: Context, target: Window, tile: Value) -> None:
@@ -116,6 +119,12 @@ def _step(c: Context, e: p.Contract) -> int | None:
         # Past the end a slice reads 0, of which a computed operand need not be 0.
         step = gcd(step, extent)
     return step
+
+
+def _why_walked(c: Context, e: p.Contract) -> str:
+    if static_extent(c, e) is None:
+        return f"{extents(e)[0]} is known at launch only"
+    return f"slices of all of it do not fit the {c.shared_limit // 1024} KB of shared memory"
 
 
 def _staged(c: Context, operand: p.Expr, free: int) -> int:

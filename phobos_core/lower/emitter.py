@@ -12,20 +12,20 @@ from phobos_core.ir.folding import ARITHMETIC, COMMUTATIVE, COMPARISONS, NEUTRAL
 from phobos_core.ir.integers import Integers
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.types import TileType
-from phobos_core.language.types import BOOL, INDEX, ScalarType
+from phobos_core.language.types import BOOL, INDEX, Kind, ScalarType
 
 
 class Emitter:
     """`build` appends to the block being built; `facts` knows the index values built so far."""
 
-    __slots__ = ("_bools", "_constants", "_index_bits", "_pool", "build", "facts")
+    __slots__ = ("_constants", "_index_bits", "_literals", "_pool", "build", "facts")
 
     def __init__(self, facts: Integers, index_bits: int) -> None:
         self.facts = facts
         self.build = Builder()
         self._pool = Builder()
         self._constants: dict[tuple[str, str], Value] = {}
-        self._bools: dict[Value, bool] = {}
+        self._literals: dict[Value, int | float | bool] = {}
         self._index_bits = index_bits
 
     @property
@@ -40,16 +40,20 @@ class Emitter:
             known = self._pool.const(value, type)
             self.facts.observe(self._pool.ops[-1])
             self._constants[key] = known
-            if type == BOOL:
-                self._bools[known] = bool(value)
+            self._literals[known] = value
         return known
 
     def index(self, value: int) -> Value:
-        half = 1 << self._index_bits - 1
-        return self.const((value + half) % (2 * half) - half, INDEX)
+        return self.const(self._wrapped(value, INDEX), INDEX)
+
+    def _wrapped(self, value: int, type: ScalarType) -> int:
+        bits = self._index_bits if type == INDEX else type.bits
+        half = 1 << bits - 1
+        return value % (2 * half) if type.kind is Kind.UINT else (value + half) % (2 * half) - half
 
     def known_bool(self, value: Value) -> bool | None:
-        return self._bools.get(value)
+        known = self._literals.get(value)
+        return known if isinstance(known, bool) else None
 
     def _observed(self, value: Value) -> Value:
         """`value`, just built; a constant in its place where the facts say that it is one."""
@@ -80,7 +84,7 @@ class Emitter:
                     return rhs if name == "min" else lhs
             return self._observed(self.build.binary(name, lhs, rhs))
         if lhs.type == BOOL:
-            a_known, b_known = self._bools.get(lhs), self._bools.get(rhs)
+            a_known, b_known = self.known_bool(lhs), self.known_bool(rhs)
             neutral = {"and": True, "or": False}.get(name)
             if neutral is not None:
                 if a_known is not None:
@@ -95,7 +99,7 @@ class Emitter:
     def unary(self, name: str, operand: Value) -> Value:
         if operand.type == INDEX:
             return self._observed(self.build.unary(name, operand))
-        known = self._bools.get(operand)
+        known = self.known_bool(operand)
         if name == "not" and known is not None:
             return self.const(not known, BOOL)
         return self.build.unary(name, operand)
@@ -108,7 +112,7 @@ class Emitter:
         return self.build.cmp(predicate, lhs, rhs)
 
     def select(self, condition: Value, then: Value, orelse: Value) -> Value:
-        known = self._bools.get(condition)
+        known = self.known_bool(condition)
         if known is not None:
             return then if known else orelse
         value = self.build.select(condition, then, orelse)
@@ -116,7 +120,10 @@ class Emitter:
         return value
 
     def convert(self, operand: Value, element: ScalarType) -> Value:
-        """To `element`; an index constant folds."""
+        """To `element`; a literal converted between integer types folds."""
+        known = self._literals.get(operand)
+        if isinstance(known, int) and not isinstance(known, bool) and (element.is_integer or element.kind is Kind.UINT):
+            return self.const(self._wrapped(known, element), element)
         value = self.build.convert(operand, element)
         if value is not operand:
             self.facts.observe(self.build.ops[-1])

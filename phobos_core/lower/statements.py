@@ -6,14 +6,13 @@ buffers, and the flags by which `break`, `continue` and `return` turn what follo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from phobos_core.analysis import program as p
 from phobos_core.analysis.walk import walk
-from phobos_core.ir.builder import Builder
-from phobos_core.ir.module import Block, Value
-from phobos_core.ir.types import MemType, TileType, element_of
+from phobos_core.ir.module import Value
+from phobos_core.ir.types import MemType, TileType, ViewType, element_of
 from phobos_core.language.types import BOOL, INDEX, ScalarType, join
 from phobos_core.lower import contraction, windows
 from phobos_core.lower.assigned import assigned, jumps
@@ -41,6 +40,9 @@ def lower_stmt(c: Context, s: p.Stmt) -> None:
             c.state[s.symbol] = lower_expr(c, s.value)
         case p.BindView():
             c.windows[s.symbol] = window_of(c, s.place)
+            if s.is_named:
+                line = c.lines.line(s.span)
+                c.views[s.symbol] = (line, line)
         case p.DeclareTile():
             _declare_tile(c, s)
         case p.StoreTile():
@@ -117,9 +119,8 @@ def _sum(c: Context, old: Value, value: Value) -> Value:
 def _store(c: Context, window: Window, value: Value) -> None:
     """Converts and broadcasts to the window."""
     view = windows.view(c.emit, window)
-    value = c.emit.convert(value, element_of(view.type))
-    shape = tuple(c.emit.facts.constant(axis.extent) or 0 for axis in window.axes)
-    tile = c.emit.shaped(value, shape)
+    assert isinstance(view.type, ViewType)
+    tile = c.emit.shaped(c.emit.convert(value, view.type.element), view.type.shape)
     c.state[window.base] = c.emit.build.store(view, tile, c.state[window.base])
 
 
@@ -152,16 +153,6 @@ def _keys(c: Context, effects: Sequence[p.Symbol | Flag]) -> list[Key]:
     return keys
 
 
-def _region(c: Context, args: Sequence[Value], build: Callable[[], Sequence[Value]]) -> Block:
-    """The block that `build` emits; it gives the values to yield. The state is as before afterwards."""
-    outer, state = c.emit.build, c.state
-    c.emit.build, c.state = Builder(outer.line), dict(state)
-    c.emit.build.yield_(build())
-    block = c.emit.build.block(args)
-    c.emit.build, c.state = outer, state
-    return block
-
-
 def _args(c: Context, keys: Sequence[Key]) -> list[Value]:
     return [Value(c.state[k].type, k.name if isinstance(k, p.Symbol) else c.state[k].hint) for k in keys]
 
@@ -191,7 +182,7 @@ def _branch(c: Context, condition: Value, then: Sequence[p.Stmt], orelse: Sequen
         lower_block(c, stmts)
         return [c.state[k] for k in keys]
 
-    regions = [_region(c, (), partial(side, stmts)) for stmts in (then, orelse)]
+    regions = [c.region((), partial(side, stmts)) for stmts in (then, orelse)]
     c.emit.build.line = line
     results = c.emit.build.if_(condition, [c.state[k].type for k in keys], *regions).results
     c.state.update(zip(keys, results, strict=True))
@@ -234,7 +225,7 @@ def _for(c: Context, s: p.For) -> None:
         _body(c, s.body, keys)
         return [c.state[k] for k in keys]
 
-    region = _region(c, [variable, *args], body)
+    region = c.region([variable, *args], body)
     c.emit.build.line = line
     unroll = c.static(s.unroll) or 1
     attrs = {"unroll": unroll} if unroll > 1 else {}
@@ -260,7 +251,7 @@ def _while(c: Context, s: p.While) -> None:
         lower_block(c, s.body)
         return [c.state[k] for k in keys]
 
-    regions = [_region(c, before, condition), _region(c, inside, body)]
+    regions = [c.region(before, condition), c.region(inside, body)]
     c.emit.build.line = line
     loop = c.emit.build.while_([c.state[k] for k in keys], *regions)
     _end_loop(c, keys, loop.results, hidden)
@@ -270,6 +261,6 @@ def _while_condition(c: Context, s: p.While, flags: Sequence[Flag]) -> Value:
     """The condition, not evaluated (it may load) once the loop has been left."""
     if not flags:
         return lower_expr(c, s.condition)
-    inside = _region(c, (), lambda: [lower_expr(c, s.condition)])
-    outside = _region(c, (), lambda: [c.emit.const(False, BOOL)])
+    inside = c.region((), lambda: [lower_expr(c, s.condition)])
+    outside = c.region((), lambda: [c.emit.const(False, BOOL)])
     return c.emit.build.if_(_none_set(c, flags), [BOOL], inside, outside).results[0]

@@ -7,6 +7,7 @@ that the options bind. Out: a `KernelReport`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from phobos_core.ir import module as ir
 from phobos_core.language.targets import TARGETS
@@ -32,6 +33,7 @@ def collect(
     *,
     dims: Mapping[str, int],
     suggested_grid: Sequence[str] = (),
+    cluster: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
     status: Status = "ok",
     notes: Sequence[str] = (),
 ) -> KernelReport:
@@ -56,6 +58,7 @@ def collect(
         decisions=tuple(Decision(d.line, d.op, d.choice, d.reason) for d in kernel.decisions),
         requires=tuple(r.text for r in kernel.requires),
         suggested_grid=tuple(suggested_grid),
+        cluster=dict(cluster),
         coresident_grid=coresident,
         shared_bytes_without_reuse=kernel.shared_bytes_without_reuse,
         cliff=cliff,

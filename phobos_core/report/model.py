@@ -87,6 +87,7 @@ class KernelReport:
     """One kernel in one configuration for one target.
 
     `suggested_grid` has an expression over the dimensions for each grid axis that the slices give one for;
+    `cluster` has the super-tile dimensions of `@cluster` with the choices of each;
     `coresident_grid` is the most blocks that run at once, over the number of SMs; `cliff` is the smallest change
     that puts more blocks on an SM.
     """
@@ -107,6 +108,7 @@ class KernelReport:
     decisions: tuple[Decision, ...]
     requires: tuple[str, ...]
     suggested_grid: tuple[str, ...]
+    cluster: Mapping[str, tuple[int, ...]]
     coresident_grid: str | None
     shared_bytes_without_reuse: int
     cliff: str | None

@@ -45,6 +45,8 @@ def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
         yield "co-resident", [f"at most {report.coresident_grid} blocks"]
     if report.suggested_grid:
         yield "grid", [" x ".join(report.suggested_grid)]
+    if report.cluster:
+        yield "cluster", [f"{name} in {', '.join(map(str, choices))}" for name, choices in report.cluster.items()]
     if report.requires:
         yield "requires", list(report.requires)
     if report.tiles:

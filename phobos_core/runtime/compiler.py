@@ -13,13 +13,15 @@ from typing import Literal
 from phobos_core import codegen, lower, passes
 from phobos_core.ir import module as ir
 from phobos_core.ir.printer import print_kernel
+from phobos_core.ir.rewrite import walk
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report.collect import collect
 from phobos_core.report.grid import suggested_grid
 from phobos_core.report.model import KernelReport
 from phobos_core.report.source import Source
 from phobos_core.runtime.assembly import Assembled, assemble, disassemble
-from phobos_core.runtime.frontend import Placed
+from phobos_core.runtime.frontend import Placed, check
+from phobos_core.runtime.options import Options
 from phobos_core.runtime.places import at_line
 from phobos_core.toolchain import ptxas
 
@@ -68,7 +70,27 @@ class Compiled:
 
 
 def translate(request: Request) -> Translated:
-    """To PTX, which needs no NVIDIA software."""
+    """To PTX, which needs no NVIDIA software. A kernel that stages by `cp.async` keeps 64-bit indices, with a note."""
+    again = _at_64_bits(request) if request.index_bits == 32 else None
+    if again is not None:
+        wide = _translate(again)
+        if wide.kernel is not None and any(op.name == "async_copy" for op in walk(wide.kernel.body)):
+            message = f"`{wide.kernel.name}` stages by `cp.async`, and so keeps 64-bit indices"
+            note = at_line(request.source, request.placed, None, "index-width-kept", message)
+            return replace(wide, diagnostics=(*wide.diagnostics, note))
+    return _translate(request)
+
+
+def _at_64_bits(request: Request) -> Request | None:
+    """The same kernel, checked again: what folds to a constant depends on the width of an index."""
+    options = Options(request.target, {**request.config, **request.placed.bound})
+    for placed in check(request.source, options).kernels:
+        if placed.offset == request.placed.offset:
+            return replace(request, placed=replace(placed, bound=request.placed.bound), index_bits=64)
+    return None
+
+
+def _translate(request: Request) -> Translated:
     kernel: ir.Kernel | None = None
     try:
         kernel = lower.lower(
@@ -113,6 +135,7 @@ def report(translated: Translated, assembled: Assembled) -> KernelReport | None:
         assembled.resources,
         dims=request.placed.bound,
         suggested_grid=suggested_grid(request.placed.kernel, {**request.config, **request.placed.bound}),
+        cluster=request.placed.kernel.cluster,
         status="error" if errors else "ok",
         notes=(*assembled.notes, *errors),
     )

@@ -97,6 +97,7 @@ def moved(node: Any, by: int) -> Any:
 
 def _item(s: Stream) -> Item | None:
     start = s.token.start
+    reported = len(s.diagnostics)
     attributes = []
     while s.here("@"):
         s.failed = False
@@ -105,6 +106,7 @@ def _item(s: Stream) -> Item | None:
             attributes.append(attribute)
         while s.token.kind is not Kind.END and s.token.text not in ITEM_WORDS:
             if not s.failed:
+                s.statement = s.at
                 s.report(s.unexpected("`kernel` or another attribute"))
             s.take()
     s.failed = False
@@ -118,7 +120,8 @@ def _item(s: Stream) -> Item | None:
             s.failed = False
         word = s.take()
         return _function(s, word.start)
-    s.report(s.unexpected("`kernel`"))
+    if len(s.diagnostics) == reported:
+        s.report(s.unexpected("`kernel`"))
     return None
 
 
@@ -166,7 +169,7 @@ def _kernel(s: Stream, start: int, attributes: tuple[Attribute, ...]) -> Kernel 
 
 def _param(s: Stream) -> Param | None:
     """One parameter. A broken one keeps its name, so that its readers are not reported as well."""
-    start = s.token.start
+    start, failed = s.token.start, s.failed
     name = s.name("a parameter's name")
     opened = len(s.open)
     declared: TypeExpr
@@ -175,6 +178,8 @@ def _param(s: Stream) -> Param | None:
         declared = type_expression(s)
     except Abandoned:
         s.skip_item(s.forget(opened))
+        if failed:  # more of what was broken before, rather than a parameter
+            return None
         declared = ErrorTypeExpr(s.since(name.span.end))
     return Param(s.since(start), name, declared)
 
@@ -203,10 +208,13 @@ def _outside(s: Stream) -> None:
     token = s.token
     span = Span(token.start, token.end)
     closes = False
+    consequence = bool(s.diagnostics)  # of what is wrong with the item before
     while s.token.kind is not Kind.END and s.token.text not in ITEM_WORDS:
         closes = closes or s.here("}")
         s.take()
     wrong = strange(token)
+    if consequence:
+        return
     if wrong:
         s.report(build.error("syntax-error", span, wrong))
     elif closes:

@@ -57,16 +57,19 @@ def block(s: Stream, header: Token) -> Block:
         s.skip()
     opening = s.token
     start = opening.start
-    if not s.accept("{") and (opening.text == "}" or s.indent(opening) <= s.indent(header)):
+    braced = s.accept("{")
+    goes_on = header.first and opening.text != "}" and s.indent(opening) > s.indent(header)
+    if not braced and not goes_on:
         return Block(s.since(s.last_end), ())
     s.deeper()
+    s.failed = False
     body = statements(s)
     s.depth -= 1
     closing = s.token
     if s.accept("}"):
-        if s.suspect is None and closing.first and s.indent(closing) < s.indent(opening):
+        if braced and s.suspect is None and closing.first and s.indent(closing) < s.indent(opening):
             s.suspect = opening
-    elif opening.text == "{":
+    elif braced:
         s.unclosed = opening
     return Block(s.since(start), body)
 
@@ -76,7 +79,7 @@ def statements(s: Stream) -> tuple[Stmt, ...]:
     while s.token.kind is not Kind.END and not s.here("}"):
         at, start = s.at, s.token.start
         s.statement = s.at
-        s.failed = False
+        s.failed = s.failed and not s.token.first  # what follows a mistake on its line may come of it
         s.newline_ends = True
         parsed = s.attempt(lambda: statement(s, body))
         if s.failed and s.at == at:
@@ -127,7 +130,9 @@ def statement(s: Stream, before: list[Stmt]) -> Stmt | None:
             return s.fail(build.error("syntax-error", span, message))
         case ";":
             span = Span(token.start, token.end)
-            s.report(build.error("syntax-error", span, "there is no statement before this `;`", "take it out"))
+            if not s.failed:
+                help = "take it out"
+                s.report(build.error("syntax-error", span, "there is no statement before this `;`", help))
             s.failed = False
             s.take()
             return None
@@ -228,7 +233,7 @@ def terminator(s: Stream) -> None:
         return
     if not s.failed:
         s.report(s.unexpected("a line end or `;`"))
-    if s.token.text not in STATEMENT_WORDS:
+    if s.token.text not in STATEMENT_WORDS or s.token.text in ("else", "kernel", "fn"):
         s.skip()
         s.accept(";")
 
@@ -254,7 +259,7 @@ def _for(s: Stream) -> For:
             s.fail(s.unexpected("the bounds in `(` `)`"))
         opening = s.token
         bounds = s.items(expression, "the lower bound")
-        if len(bounds) not in (2, 3):
+        if len(bounds) not in (2, 3) and not s.failed:
             span = s.since(opening.start)
             help = "write `range(0, n)`" if len(bounds) == 1 else None
             message = f"`range` takes a lower bound, an upper bound and perhaps a step, not {len(bounds)}"
@@ -285,13 +290,13 @@ def _if(s: Stream) -> If:
     then = block(s, word)
     orelse = None
     if s.here("else") and not s.token.first:
+        s.failed = False
         orelse = _orelse(s)
     return If(s.since(word.start), condition, then, orelse)
 
 
 def _orelse(s: Stream) -> Block | If:
     word = s.take()
-    s.failed = False
     if not s.here("if"):
         return block(s, word)
     s.deeper()

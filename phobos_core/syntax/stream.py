@@ -115,7 +115,9 @@ class Stream:
         self.diagnostics.append(diagnostic)
 
     def fail(self, diagnostic: Diagnostic) -> NoReturn:
-        self.report(diagnostic)
+        """Reports why a production cannot go on, unless what went wrong before may be the reason."""
+        if not self.failed:
+            self.report(diagnostic)
         raise Abandoned
 
     def unexpected(self, wanted: str, help: str | None = None) -> Diagnostic:
@@ -273,12 +275,15 @@ class Stream:
         return None
 
     def skip_block(self) -> None:
-        """Steps over `{ ... }`, the `{` being here, or to the end."""
+        """Steps over a stray `{`: with its block where a line ends after it, else with the rest of its line."""
+        block = self.peek(1).first
         level = 0
-        while self.token.kind is not Kind.END:
+        while self.token.kind is not Kind.END and (block or not self.token.first):
+            if level == 0 and self.here("}"):
+                return
             text = self.take().text
             level += (text == "{") - (text == "}")
-            if level == 0:
+            if level == 0 and block:
                 return
 
 

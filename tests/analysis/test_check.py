@@ -101,7 +101,6 @@ def test_attention_is_accepted() -> None:
 LATER_CODES = {
     "recursive-function",
     "not-a-tensor",
-    "index-width-kept",
     "needs-launch",
     "needs-persistent",
     "once-per-cta",

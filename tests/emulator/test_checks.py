@@ -237,6 +237,19 @@ def test_races_are_collected_once_for_each_pair_of_lines(kernel: Kernel) -> None
     assert len(execute(kernel, unrolled, grid=4).findings) == 2
 
 
+def test_blocks_at_different_places_of_a_loop_keep_their_own_time(kernel: Kernel) -> None:
+    # Block b goes round b + 1 times; each time every thread writes its word and reads its neighbour's.
+    body = (
+        ADDRESSES
+        + """mov.u32 %r1, %ctaid.x; mov.u32 %r2, 0;
+    LOOP: st.shared.u32 [%r9], %r2; bar.sync 0; ld.shared.u32 %r3, [%r11]; {}
+    add.u32 %r2, %r2, 1; setp.le.u32 %p1, %r2, %r1; @%p1 bra LOOP; ret;"""
+    )
+    assert kinds(execute(kernel, body.format(BARRIER), grid=6)) == []
+    assert kinds(execute(kernel, body.format(""), grid=1)) == []
+    assert kinds(execute(kernel, body.format(""), grid=2)) == ["race-shared"]
+
+
 # Races in global memory
 
 NEIGHBOUR = "xor.b64 %rd1, %o, 4; add.s64 %rd1, %rd1, %g0;"
@@ -328,6 +341,27 @@ def test_a_barrier_in_a_loop_whose_count_differs_between_blocks(kernel: Kernel) 
     result = run(kernel(body), "k", (8, 1, 1), [out])
     assert kinds(result) == []
     np.testing.assert_array_equal(out, np.arange(1, 9))
+
+
+def test_half_of_the_blocks_go_on_from_a_barrier_while_the_other_half_waits(kernel: Kernel) -> None:
+    # Both blocks come to barrier 1 together, but in block 1 it waits for warp 2, which spins until block 0 is done.
+    body = """mov.u32 %r1, %ctaid.x; setp.lt.u32 %p1, %t, 64; @%p1 bra PAIR;
+    setp.eq.u32 %p2, %r1, 0; @%p2 bra JOIN;
+    WAIT: ld.acquire.gpu.global.u32 %r2, [%g0]; setp.eq.u32 %p2, %r2, 0; @%p2 bra WAIT;
+    bar.arrive 1, 96; bra JOIN;
+    PAIR: mov.u32 %r3, 64; setp.eq.u32 %p2, %r1, 0; @%p2 bra MEET; mov.u32 %r3, 96;
+    MEET: bar.sync 1, %r3; setp.ne.u32 %p2, %r1, 0; @%p2 bra JOIN; st.release.gpu.global.u32 [%g0], 1;
+    JOIN: mul.wide.u32 %rd1, %r1, 384; add.s64 %rd1, %rd1, %q; st.global.u32 [%rd1+64], %t; ret;"""
+    out = np.zeros(16 + 2 * 96, np.uint32)
+    result = run(kernel(body, threads=96), "k", (2, 1, 1), [out])
+    assert kinds(result) == []
+    np.testing.assert_array_equal(out[16:], np.tile(np.arange(96), 2))
+
+
+def test_threads_that_wait_for_different_numbers_of_threads(kernel: Kernel) -> None:
+    result = execute(kernel, "shr.u32 %r1, %t, 5; add.u32 %r1, %r1, 1; shl.b32 %r1, %r1, 5; bar.sync 1, %r1; ret;")
+    assert kinds(result) == ["divergent-barrier"]
+    assert "different operands in different threads" in result.findings[0].message
 
 
 def test_specialised_warps_meet_at_counted_barriers(kernel: Kernel) -> None:

@@ -90,6 +90,24 @@ def test_fused_multiply_add_rounds_once(apply: Apply, round_exact: RoundExact, m
     same(got[kept], expected[kept], form)
 
 
+@pytest.mark.parametrize("form", ["f16", "f32", "f64"])
+def test_fma_of_infinities_and_nans(apply: Apply, form: str) -> None:
+    """IEEE 754: inf * 0 and inf - inf are NaN; a finite product, however large, does not meet an infinity."""
+    largest = {"f16": 65504.0, "f32": float(np.finfo("f4").max), "f64": float(np.finfo("f8").max)}[form]
+    each = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1.5, largest, -largest]
+    triples = [t for t in product(each, repeat=3) if not all(np.isfinite(t))]
+
+    def expected(a: float, b: float, c: float) -> float:
+        if np.isfinite(a) and np.isfinite(b):
+            return c
+        with np.errstate(invalid="ignore"):
+            return float(np.float64(a) * np.float64(b) + np.float64(c))
+
+    a, b, c = np.array(triples).T.astype({"f16": "f2", "f32": "f4", "f64": "f8"}[form])
+    got = apply(f"fma.rn.{form} %d, %a, %b, %c;", raw(a).dtype, a=raw(a), b=raw(b), c=raw(c))
+    same(got, np.array([expected(*t) for t in triples]), form)
+
+
 def test_fma_that_double_rounding_gets_wrong(apply: Apply) -> None:
     # The product is 2**-24 + 2**-60, so the sum lies above the middle of two float32 by less than a double
     # can tell: its nearest double is the middle, which would round to even, downward.
@@ -313,3 +331,12 @@ def test_pairs_of_integers(apply: Apply) -> None:
     }.items():
         got = apply(f"{name} %d, %a, %b;", "u4", **rows)
         np.testing.assert_array_equal(got.view(np.int16), expected, name)
+
+
+@pytest.mark.parametrize("form", ["f16", "bf16"])
+def test_functions_of_pairs(apply: Apply, form: str) -> None:
+    a = raw(samples(form, 200, 44))
+    for name in ("neg", "abs", "tanh.approx", "ex2.approx" if form == "f16" else "ex2.approx.ftz"):
+        single = apply(f"{name}.{form} %d, %a;", a.dtype, a=a)
+        double = apply(f"{name}.{form}x2 %d, %a;", "u4", a=a.view(np.uint32))
+        np.testing.assert_array_equal(double.view(np.uint16), single.view(np.uint16), name)

@@ -55,7 +55,7 @@ TOOLCHAIN = Toolchain("0.1.0", "22.1.0", (Assembler("/bin/ptxas", "13.5.37", ("-
 
 
 def test_json_has_the_contract_keys_and_values() -> None:
-    report = collect(KERNEL, "k.ph", USED, dims={"K": 64}, suggested_grid=("ceil(M / 32)",))
+    report = collect(KERNEL, "k.ph", USED, dims={"K": 64}, suggested_grid=("ceil(M / 32)",), cluster={"T": (256, 512)})
     report = replace(report, artifacts={"ptx": "build/k.ptx"})
     value = json.loads(json.dumps(build_json(TOOLCHAIN, [report], [])))
     assert value["schema"] == "phobos.build/1"
@@ -137,6 +137,7 @@ def test_json_has_the_contract_keys_and_values() -> None:
             ],
             "requires": ["M % 32 == 0"],
             "suggested_grid": ["ceil(M / 32)"],
+            "cluster": {"T": [256, 512]},
             "coresident_grid": "1 * SMs",
             "shared_bytes_without_reuse": 20480,
             "cliff": "4 registers fewer: 2 blocks",
@@ -165,7 +166,9 @@ def test_dynamic_shared_memory_counts_towards_what_a_block_uses() -> None:
 
 
 def test_the_text_report_says_all_of_it() -> None:
-    report = collect(KERNEL, "k.ph", USED, dims={"K": 64}, suggested_grid=("ceil(M / 32)", "2"))
+    report = collect(
+        KERNEL, "k.ph", USED, dims={"K": 64}, suggested_grid=("ceil(M / 32)", "2"), cluster={"T": (64, 128)}
+    )
     report = replace(report, artifacts={"ptx": "build/k.ptx"})
     assert text.full(report, PLAIN).splitlines() == [
         "matmul  k.ph:6  sm_80  TILE_M=32  K=64",
@@ -173,6 +176,7 @@ def test_the_text_report_says_all_of_it() -> None:
         "  resources   132 registers, 12,288 B shared, no spills, 400 B constant, 1 barrier",
         "  occupancy   1 block on an SM, 8 of 64 warps (12 %), limited by registers; 4 registers fewer: 2 blocks",
         "  grid        ceil(M / 32) x 2",
+        "  cluster     T in 64, 128",
         "  requires    M % 32 == 0",
         "  tiles       name   line  shape    type  storage  bytes  offset  live",
         "              acc      13  32 x 64  f32   shared   8,192       0  13-20",

@@ -109,6 +109,7 @@ def fma_f64(a: F64, b: F64, c: F64, mode: str = "rn") -> F64:
     exponents = _exponent(a) + _exponent(b)
     plain = (exponents > -900) & (exponents < 1000) & (_exponent(a) < 990) & (_exponent(b) < 990)
     plain &= (np.abs(c) < 2.0**1000) & ((c == 0) | (np.abs(c) > 2.0**-900)) & (mode == "rn")
+    plain &= np.isfinite(a) & np.isfinite(b)  # their `frexp` gives an exponent of 0
     hard = ~plain | (result == 0) | (a == 0) | (b == 0)
     if np.count_nonzero(hard):
         result = result.copy()
@@ -118,8 +119,10 @@ def fma_f64(a: F64, b: F64, c: F64, mode: str = "rn") -> F64:
 
 
 def _exact_fma(a: float, b: float, c: float, mode: str) -> float:
-    if not all(np.isfinite(each) for each in (a, b, c)) or a == 0 or b == 0:
+    if not (np.isfinite(a) and np.isfinite(b)) or a == 0 or b == 0:
         return float(np.float64(a) * np.float64(b) + np.float64(c))
+    if not np.isfinite(c):  # a finite product never meets it, however large
+        return c
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
         product_negative = (a < 0) != (b < 0)

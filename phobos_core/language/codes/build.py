@@ -23,8 +23,8 @@ PIPELINED = (
 def transposed(extent: str) -> str:
     return (
         "kernel example(A: tensor<f32>[256, 256], C: tensor<f32>[256, 256]) {\n"
-        f"  var t = transpose(A[0 :+ {extent}, 0 :+ {extent}])\n"
-        f"  C[0 :+ {extent}, 0 :+ {extent}] = t\n}}\n"
+        f"  var t = A[0 :+ {extent}, 0 :+ {extent}]\n"
+        f"  C[0 :+ {extent}, 0 :+ {extent}] = t + transpose(t)\n}}\n"
     )
 
 
