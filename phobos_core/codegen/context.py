@@ -41,8 +41,8 @@ class Window:
 @dataclass(slots=True)
 class Context:
     """`scalars` and `registers` hold the operands of scalars and of tiles with a layout, one per run of the thread.
-    `ir` knows the ops of virtual tile values, which are evaluated where they are consumed. `runs_once`: inside the remainder of a
-    split loop."""
+    `ir` knows the ops of virtual tile values, which are evaluated where they are consumed. `runs_once`: inside the
+    remainder of a split loop."""
 
     kernel: Kernel
     writer: Writer
