@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from phobos_core.cli import files
+from phobos_core.cli.status import CommandError
 from phobos_core.cli.terminal import Output, Progress
 from phobos_core.toolchain import find, ptxas, sass
 from tests.cli.conftest import Phobos
@@ -234,6 +235,21 @@ def test_two_sources_for_one_output_are_refused(phobos: Phobos, saxpy: Path, tmp
     ran = phobos("build", "a/k.ph", "b/k.ph")
     assert ran.status == 2
     assert f"{Path('a/k.ph')} and {Path('b/k.ph')} would both be written to" in ran.err
+    assert not Path("build").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_a_link_stays_and_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "link.ptx").symlink_to("target.ptx")
+    files.write(tmp_path / "link.ptx", b"new")
+    assert (tmp_path / "link.ptx").is_symlink()
+    assert (tmp_path / "target.ptx").read_bytes() == b"new"
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name, what in (("pipe", "no ordinary file"), ("folder", "a folder")):
+        with pytest.raises(CommandError, match=f"it is {what}"):
+            files.write(tmp_path / name, b"new")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
 def test_the_log_names_each_decision_and_why(phobos: Phobos, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
