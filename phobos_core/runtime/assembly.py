@@ -7,7 +7,7 @@ refused or slow code and for spills.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phobos_core.ir import module as ir
 from phobos_core.language.diagnostic import Diagnostic
@@ -27,6 +27,7 @@ class Assembled:
     cubin: bytes | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     notes: tuple[str, ...] = ()
+    sass: str | None = None
 
 
 def assemble(
@@ -50,12 +51,18 @@ def assemble(
     return Assembled(resources, result.cubin, tuple(found), notes)
 
 
-def disassemble(cubin: bytes) -> str:
-    """The SASS of a cubin. Raises `sass.DisassemblyError`."""
-    tool = sass.nvdisasm()
-    if tool is None:
-        raise sass.DisassemblyError(f"no nvdisasm found; `pip install {sass.PACKAGE}` brings it")
-    return sass.disassemble(tool, cubin)
+def with_sass(assembled: Assembled, source: Source, placed: Placed) -> Assembled:
+    """With the machine code as text, or with the reason why nvdisasm gave none."""
+    assert assembled.cubin is not None
+    try:
+        tool = sass.nvdisasm()
+        if tool is None:
+            raise sass.DisassemblyError(f"none was found; `pip install {sass.PACKAGE}` brings it")
+        return replace(assembled, sass=sass.disassemble(tool, assembled.cubin))
+    except sass.DisassemblyError as error:
+        message = f"nvdisasm gave no SASS of `{placed.kernel.name}`: {error}"
+        found = at_line(source, placed, None, "assembler-failed", message)
+        return replace(assembled, diagnostics=(*assembled.diagnostics, found))
 
 
 def _large(source: Source, placed: Placed, kernel: ir.Kernel, ptx: str) -> Iterator[Diagnostic]:

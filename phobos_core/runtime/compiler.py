@@ -19,7 +19,7 @@ from phobos_core.report.collect import collect
 from phobos_core.report.grid import suggested_grid
 from phobos_core.report.model import KernelReport
 from phobos_core.report.source import Source
-from phobos_core.runtime.assembly import Assembled, assemble, disassemble
+from phobos_core.runtime.assembly import Assembled, assemble, with_sass
 from phobos_core.runtime.frontend import Placed, check
 from phobos_core.runtime.options import Options
 from phobos_core.runtime.places import at_line
@@ -116,6 +116,8 @@ def compile_kernel(request: Request) -> Compiled:
     if kernel is None or ptx is None:
         return Compiled(request, report(translated, Assembled()), translated.diagnostics)
     assembled = assemble(request.source, request.placed, kernel, ptx, request.assembler, request.time_limit)
+    if assembled.cubin is not None and "sass" in request.emit:
+        assembled = with_sass(assembled, request.source, request.placed)
     return Compiled(
         request,
         report(translated, assembled),
@@ -154,8 +156,8 @@ def _artifacts(request: Request, kernel: ir.Kernel, ptx: str, assembled: Assembl
                 made[kind] = print_kernel(kernel).encode()
             case "cubin" if assembled.cubin is not None:
                 made[kind] = assembled.cubin
-            case "sass" if assembled.cubin is not None:
-                made[kind] = disassemble(assembled.cubin).encode()
+            case "sass" if assembled.sass is not None:
+                made[kind] = assembled.sass.encode()
     return made
 
 
