@@ -7,10 +7,14 @@ refused or slow code and for spills.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from phobos_core.ir import module as ir
 from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.report.sass.analyze import analyze
+from phobos_core.report.sass.beside import beside
+from phobos_core.report.sass.listing import parse
+from phobos_core.report.sass.model import Code
 from phobos_core.report.source import Source
 from phobos_core.runtime.frontend import Placed
 from phobos_core.runtime.places import at_line
@@ -27,7 +31,6 @@ class Assembled:
     cubin: bytes | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     notes: tuple[str, ...] = ()
-    sass: str | None = None
 
 
 def assemble(
@@ -51,18 +54,25 @@ def assemble(
     return Assembled(resources, result.cubin, tuple(found), notes)
 
 
-def with_sass(assembled: Assembled, source: Source, placed: Placed) -> Assembled:
-    """With the machine code as text, or with the reason why nvdisasm gave none."""
-    assert assembled.cubin is not None
-    try:
-        tool = sass.nvdisasm()
-        if tool is None:
-            raise sass.DisassemblyError(f"none was found; `pip install {sass.PACKAGE}` brings it")
-        return replace(assembled, sass=sass.disassemble(tool, assembled.cubin))
-    except sass.DisassemblyError as error:
-        message = f"nvdisasm gave no SASS of `{placed.kernel.name}`: {error}"
-        found = at_line(source, placed, None, "assembler-failed", message)
-        return replace(assembled, diagnostics=(*assembled.diagnostics, found))
+@dataclass(frozen=True, slots=True)
+class Disassembled:
+    """The machine code beside the source, and what it is made of."""
+
+    text: str
+    code: Code
+
+
+def disassemble(source: Source, kernel: ir.Kernel, cubin: bytes) -> Disassembled:
+    """Raises `sass.DisassemblyError`."""
+    tool = sass.nvdisasm()
+    if tool is None:
+        raise sass.DisassemblyError(f"no nvdisasm found; `pip install {sass.PACKAGE}` brings it")
+    listing = parse(kernel.name, sass.disassemble(tool, cubin), sass.live_registers(tool, cubin))
+    code = analyze(listing)
+    lines = source.text.decode("utf-8", "replace").splitlines()
+    config = _bindings(kernel.config)
+    title = f"{kernel.name}  {source.name}:{kernel.line}  {kernel.target}{f'  {config}' if config else ''}"
+    return Disassembled(beside(listing, code, lines, title), code)
 
 
 def _large(source: Source, placed: Placed, kernel: ir.Kernel, ptx: str) -> Iterator[Diagnostic]:

@@ -137,6 +137,31 @@ def test_everything_that_can_be_emitted(phobos: Phobos, saxpy: Path) -> None:
         assert mark in Path(f"build/saxpy/saxpy.sm_80.{suffix}").read_bytes(), suffix
 
 
+@needs_ptxas
+def test_sass_comes_with_what_it_is_made_of(phobos: Phobos, saxpy: Path) -> None:
+    if sass.nvdisasm() is None:
+        pytest.skip(f"needs {sass.PACKAGE}")
+    (kernel,) = built(phobos("build", "--emit", "sass", "--format", "json", saxpy))["kernels"]
+    assert {line["line"] for line in kernel["code"]["lines"]} <= set(range(1, 6))
+    assert {"LDG", "STG"} <= {access["operation"] for access in kernel["code"]["accesses"] if access["line"] == 4}
+    text = Path(kernel["artifacts"]["sass"]).read_text()
+    assert "    4 |   Y[at :+ TILE] = a * X[at :+ TILE] + Y[at :+ TILE]" in text
+    (kernel,) = built(phobos("build", "--emit", "ptx", "--format", "json", saxpy))["kernels"]
+    assert kernel["code"] is None
+
+
+@needs_ptxas
+def test_machine_code_that_nvdisasm_cannot_read_is_an_error_of_the_build(
+    phobos: Phobos, saxpy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sass, "nvdisasm", lambda: Path(sys.executable))
+    ran = phobos("build", "--emit", "ptx,sass", saxpy)
+    assert ran.status == 1
+    assert "error[disassembly-failed]" in ran.out
+    assert Path("build/saxpy/saxpy.sm_80.ptx").exists()
+    assert not Path("build/saxpy/saxpy.sm_80.sass").exists()
+
+
 def test_an_error_writes_nothing_and_is_1(phobos: Phobos, broken: Path, saxpy: Path) -> None:
     ran = phobos("build", broken, saxpy)
     assert ran.status == 1
@@ -233,7 +258,7 @@ def test_an_nvdisasm_that_fails_is_an_error_with_its_words(
     monkeypatch.setattr(sass, "nvdisasm", lambda: tool)
     ran = phobos("build", "--emit", "ptx,sass", saxpy)
     assert ran.status == 1
-    assert "nvdisasm gave no SASS of `saxpy`: nvdisasm fatal: version" in ran.out
+    assert "nvdisasm could not read the code of `saxpy` for sm_80: nvdisasm fatal: version" in ran.out
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names that its files cannot have")

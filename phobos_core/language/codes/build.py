@@ -140,6 +140,13 @@ CODES: tuple[Code, ...] = (
         " the pair of ptxas and target.",
     ),
     build(
+        "disassembly-failed",
+        "nvdisasm could not read the machine code",
+        "Built-ins",
+        "`--emit sass` needs an nvdisasm of the CUDA release of the ptxas that made the code: `nvidia-cuda-nvdisasm`"
+        " beside `nvidia-cuda-nvcc`.",
+    ),
+    build(
         "assembler-timeout",
         "ptxas took too long",
         "Statements",
