@@ -162,6 +162,11 @@ def test_machine_code_that_nvdisasm_cannot_read_is_an_error_of_the_build(
     assert not Path("build/saxpy/saxpy.sm_80.sass").exists()
 
 
+def test_what_is_emitted_adds_up(phobos: Phobos, saxpy: Path) -> None:
+    [kernel] = built(phobos("build", "--format", "json", "--emit", "ptx", "--emit", "ir,ptx", saxpy))["kernels"]
+    assert set(kernel["artifacts"]) == {"ptx", "ir"}
+
+
 def test_an_error_writes_nothing_and_is_1(phobos: Phobos, broken: Path, saxpy: Path) -> None:
     ran = phobos("build", broken, saxpy)
     assert ran.status == 1

@@ -168,7 +168,7 @@ def test_what_only_the_build_finds_is_raised_too() -> None:
     [
         ({"target": "sm_81"}, "unknown target `sm_81`"),
         ({"config": {"TILE": 96}}, "TILE=96 is not a choice of kernel `saxpy`: 128, 256, 512"),
-        ({"config": {"TILES": 128}}, "no kernel has a @autotune name `TILES`"),
+        ({"config": {"TILES": 128}}, "no kernel has an @autotune name `TILES`"),
         ({"dims": {"M": 128}}, "no kernel has a dynamic dimension or @autotune name `M`"),
         ({"target": 80}, "a target is a text such as 'sm_80', not 80"),
         ({"target": "sm_80,sm_90"}, "give --target once for each"),
