@@ -146,16 +146,19 @@ class Quality:
     loop: LoopCode | None
 
     @property
-    def products(self) -> int:
-        return self.loop.mix.get(PRODUCT, 0) if self.loop else 0
+    def share(self) -> float:
+        return _share(self.loop) if self.loop else 0.0
 
     @property
-    def share(self) -> float:
-        return self.products / self.loop.instructions if self.loop else 0.0
+    def inner(self) -> list[float]:
+        """The shares of the loops inside the largest, which run more often than their size says."""
+        name = f"{self.loop.name}." if self.loop else ""
+        return [_share(loop) for loop in self.code.loops if name and loop.name.startswith(name) and _share(loop)]
 
     def cells(self) -> Iterator[str]:
         yield str(self.loop.instructions) if self.loop else "-"
         yield f"{self.share:.1%}"
+        yield ", ".join(f"{share:.1%}" for share in self.inner) or "-"
         yield str(round(512 * (1 / self.share - 1))) if self.share else "-"
         yield str(self.loop.mix.get("LDS", 0)) if self.loop else "-"
         yield ", ".join(f"{count} x {bits}" for bits, count in _widths(self.code).items()) or "-"
@@ -165,9 +168,13 @@ class Quality:
 
 
 HEAD = (
-    *("", "block", "loop", PRODUCT, "others / 512", "LDS in loop", "shared loads (bits)"),
+    *("", "block", "loop", PRODUCT, "in inner loops", "others / 512", "LDS in loop", "shared loads (bits)"),
     *("registers", "spilled B", "local"),
 )
+
+
+def _share(loop: LoopCode) -> float:
+    return loop.mix.get(PRODUCT, 0) / loop.instructions
 
 
 def _widths(code: Code) -> dict[int, int]:
