@@ -5,7 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -118,8 +120,10 @@ def _load(name: str, element: ScalarType, path: Path) -> np.ndarray[Any, Any]:
         array = np.load(path, allow_pickle=False)
     except OSError as error:
         raise CommandError(f"cannot read {path} for `{name}`: {files.reason(error)}") from error
-    except (ValueError, EOFError) as error:
-        raise CommandError(f"{path} for `{name}` is no .npy file: {error}") from error
+    except MemoryError as error:
+        raise CommandError(f"{path} for `{name}` does not fit the memory: {error}") from error
+    except (ValueError, EOFError, SyntaxError, TokenError, BadZipFile) as error:
+        raise CommandError(f"{path} for `{name}` is no .npy file of numbers") from error
     if not isinstance(array, np.ndarray):
         raise CommandError(f"{path} for `{name}` holds several arrays; save one with numpy.save")
     dtype = DTYPES[element.name]

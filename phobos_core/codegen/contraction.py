@@ -131,16 +131,15 @@ def _plan(cg: Context, target: Window, dot: Op, schedule: Contraction, number: C
         step,
         access,
         schedule.use_dp4a,
-        _skew(cg, dot, schedule, step, c) if transposed and step == access else None,
+        _skew(cg, dot, schedule, depth, step, c) if transposed and step == access else None,
     )
 
 
-def _skew(cg: Context, dot: Op, schedule: Contraction, step: int, column: Coord) -> str | None:
+def _skew(cg: Context, dot: Op, schedule: Contraction, depth: int, step: int, column: Coord) -> str | None:
     """What the thread in a column of patches xors k with, if that makes the lanes' loads meet fewer in one bank."""
     numbers = range(min(LANES, cg.kernel.threads, schedule.rows * schedule.columns))
     columns = tuple(n % schedule.columns for n in numbers)
     walks = []
-    depth = 0
     for value, rows in (
         (dot.operands[0], tuple(n // schedule.columns for n in numbers)),
         (dot.operands[1], tuple(c * schedule.run for c in columns)),
@@ -148,7 +147,6 @@ def _skew(cg: Context, dot: Op, schedule: Contraction, step: int, column: Coord)
         for load in loads_of(cg, value):
             window = cg.windows[load.operands[0]]
             stride, size = window.memory.strides[0], window.memory.element.bytes
-            depth = window.shape[1]
             if window.memory.space == SHARED and isinstance(stride, int):
                 walks.append(Walk(rows, stride * size, step * size))
     chunks = max((BANK_ROW // walk.size for walk in walks), default=1)
@@ -185,7 +183,7 @@ def _widths(cg: Context, dot: Op, depth: int, outputs: int, dp4a: bool) -> tuple
 def _walk(cg: Context, patch: _Patch) -> list[list[str]]:
     """The sums of each row, in vectors of `group` columns."""
     work = len(patch.rows) * len(patch.columns) * patch.run * patch.step // (4 if patch.dp4a else 1)
-    unroll = max(1, _BUDGET // work)
+    unroll = max(1, cg.unrolled(_BUDGET) // work)
     per_turn = min(patch.depth, patch.step * unroll)
     turns, rest = divmod(patch.depth, per_turn)
     group = 1 if patch.dp4a else patch.group

@@ -142,7 +142,7 @@ def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
             offsets.append(0)
         else:
             offsets.append(coord.offset)
-    key = (target.origin, memory.strides, tuple(c.base for c in at), tuple(offsets))
+    key = (target.origin, memory.strides, memory.element.bytes, tuple(c.base for c in at), tuple(offsets))
     pointer = cg.writer.known(key)
     if pointer is None:
         pointer = _base_address(cg, target, at, offsets)

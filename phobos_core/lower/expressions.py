@@ -12,11 +12,11 @@ from phobos_core.analysis import program as p
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.ir.module import Value
 from phobos_core.ir.types import TileType, element_of
-from phobos_core.language.types import F32, INDEX, ScalarType
+from phobos_core.language.types import BOOL, F32, INDEX, ScalarType
 from phobos_core.lower import windows
 from phobos_core.lower.context import Context
 from phobos_core.lower.contraction import Part, contract, extents, static_extent
-from phobos_core.lower.windows import Cut, Window
+from phobos_core.lower.windows import Cut, Window, WindowAxis
 
 BINARY: Mapping[str, str] = {
     "+": "add",
@@ -230,4 +230,41 @@ def _gather(c: Context, e: p.Gather) -> Value:
     indices = c.emit.shaped(indices, c.shape(e.type.shape))
     assert element_of(indices.type).is_integer
     offsets = [axis.offset for axis in window.axes]
-    return c.emit.build.gather(window.mem, offsets, indices, c.state[window.base])
+    if all(windows.bounds(c.emit, axis) == (None, None) for axis in window.axes):
+        return c.emit.build.gather(window.mem, offsets, indices, c.state[window.base])
+    return _masked_gather(c, window, indices)
+
+
+def _masked_gather(c: Context, window: Window, indices: Value) -> Value:
+    """From a table that may lie outside its tensor in part: elements that do not exist read as 0.
+
+    In their stead the buffer's first element is read, which exists whatever the table's place.
+    """
+    emit = c.emit
+    assert isinstance(indices.type, TileType)
+    shape = indices.type.shape
+    zero, everywhere = emit.index(0), emit.shaped(emit.index(0), shape)
+    *rows, last = window.axes
+    whole = emit.const(True, BOOL)
+    for axis in rows:
+        whole = emit.binary("and", whole, _exists(c, axis, axis.offset, ()))
+    position = emit.add(emit.convert(indices, INDEX), emit.shaped(last.offset, shape))
+    exists = emit.binary("and", emit.shaped(whole, shape), _exists(c, last, position, shape))
+    offsets = [*(emit.select(whole, axis.offset, zero) for axis in rows), zero]
+    read = emit.build.gather(window.mem, offsets, emit.select(exists, position, everywhere), c.state[window.base])
+    element = element_of(read.type)
+    return emit.select(exists, read, emit.shaped(emit.const(0.0 if element.is_float else 0, element), shape))
+
+
+def _exists(c: Context, axis: WindowAxis, position: Value, shape: tuple[int, ...]) -> Value:
+    """Whether the buffer has a position of the axis, of each element of a tile of a shape or, of (), of a scalar."""
+    emit = c.emit
+
+    def shaped(value: Value) -> Value:
+        return emit.shaped(value, shape) if shape else value
+
+    lower, upper = windows.bounds(emit, axis)
+    if upper is None:
+        return shaped(emit.const(True, BOOL))
+    above = emit.cmp("ge", position, shaped(emit.index(0) if lower is None else lower))
+    return emit.binary("and", above, emit.cmp("lt", position, shaped(upper)))

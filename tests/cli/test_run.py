@@ -109,6 +109,29 @@ def test_wrong_arguments_are_2(phobos: Phobos, saxpy: Path, arrays: Any, argumen
     assert said in ran.err
 
 
+def _npy(header: str) -> bytes:
+    """A file of the .npy format's version 1.0, without data."""
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000000,), }\n"), "does not fit the memory"),
+        (_npy("{'descr': '<f4', 'fort((((\n"), "is no .npy file of numbers"),
+        (_npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n"), "is no .npy file of numbers"),
+        (b"PK\x03\x04garbage", "is no .npy file of numbers"),
+        (b"", "is no .npy file of numbers"),
+    ],
+    ids=["huge", "broken header", "objects", "broken zip", "empty"],
+)
+def test_a_file_that_is_no_array_is_2(phobos: Phobos, saxpy: Path, arrays: Any, content: bytes, said: str) -> None:
+    Path("bad.npy").write_bytes(content)
+    ran = phobos("run", saxpy, "--grid", "3", "X=x.npy", "Y=bad.npy", "a=1")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: bad.npy for `Y` {said}")
+
+
 @pytest.mark.parametrize("grid", ["", "0", "1,2,3,4", "1,-1", "x", "1.5"])
 def test_a_wrong_grid_is_2(phobos: Phobos, saxpy: Path, grid: str) -> None:
     ran = phobos("run", saxpy, f"--grid={grid}")

@@ -41,7 +41,7 @@ def _loop(loop: Loop, blocks: Sequence[BasicBlock]) -> LoopCode:
 
 
 def _line_of(back: Instruction, body: Sequence[Instruction]) -> int | None:
-    """That of the comparison which the branch back goes by: an assembler may give the branch the line of what is before."""
+    """That of the comparison which the branch back goes by: the branch may have that of what is before it."""
     tested = predicate_of(back)
     for each in reversed(body):
         if tested and each.address < back.address and each.operands.partition(",")[0] == tested and each.line:

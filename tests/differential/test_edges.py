@@ -1,0 +1,86 @@
+"""Corners of the language on both devices, with values from NumPy: each was once wrong on one of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import phobos_core as phobos
+
+DEVICES = ["reference", "emulator"]
+
+
+def launch(device: str, source: str, *args: NDArray[Any] | int, target: str = "sm_80", grid: int = 1) -> None:
+    (kernel,) = phobos.compile_text(source, target=target).values()
+    kernel.launch((grid,), *args, device=device)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("row", "column"), [(0, 0), (0, 5), (1, -3), (-1, 0), (3, 2)])
+def test_a_gather_from_a_slice_past_the_edge_reads_zeros(device: str, row: int, column: int) -> None:
+    source = """\
+@launch(32)
+kernel k(T: tensor<i32>[M, N], V: tensor<f16>[N], X: tensor<i32>[2, 8], O: tensor<i32>[2, 8], P: tensor<f16>[2, 8],
+         row: i32, column: i32) {
+  O[:, :] = gather(T[row :+ 1, column :+ 8], X[:, :])
+  P[:, :] = gather(V[column :+ 8], X[:, :])
+}
+"""
+    rng = np.random.default_rng(0)
+    table = rng.integers(1, 100, (3, 8)).astype(np.int32)
+    vector = rng.integers(1, 100, 8).astype(np.float16)
+    at = rng.permutation(16).reshape(2, 8).astype(np.int32) % 8
+    out, other = np.zeros((2, 8), np.int32), np.zeros((2, 8), np.float16)
+    launch(device, source, table, vector, at, out, other, row, column)
+    # Zeros around the table stand for what lies outside.
+    around, beside = np.pad(table, 8), np.pad(vector, 8)
+    np.testing.assert_array_equal(out, around[8 + row, 8 + column :][:8][at])
+    np.testing.assert_array_equal(other, beside[8 + column :][:8][at])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_tiles_of_two_widths_at_the_same_bytes(device: str) -> None:
+    """Same place, same row length: only the size of an element tells their addresses apart."""
+    source = """\
+@launch(7)
+kernel k(A: tensor<f16>[8, 9], B: tensor<f64>[8, 9], O: tensor<f16>[8, 9], P: tensor<f64>[8, 9]) {
+  var t = A[:, 1:]
+  t[1, 2] = 100.0
+  O[:, 1:] = t
+  var u = B[:, 1:]
+  u[2, 1] = 200.0
+  P[:, 1:] = u
+}
+"""
+    a = np.arange(72, dtype=np.float16).reshape(8, 9)
+    b = a.astype(np.float64) + 0.5
+    o, p = np.zeros_like(a), np.zeros_like(b)
+    launch(device, source, a, b, o, p)
+    a[1, 3], b[2, 2] = 100, 200
+    np.testing.assert_array_equal(o[:, 1:], a[:, 1:])
+    np.testing.assert_array_equal(p[:, 1:], b[:, 1:])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_product_of_operands_that_broadcast_along_k(device: str) -> None:
+    source = """\
+@launch(32)
+kernel k(A: tensor<f16>[1, 8], B: tensor<f16>[4, 8], S: tensor<f16>[1, 1], O: tensor<f32>[1, 4]) {
+  var a = A[:, :]
+  a[0, 0] = 1.0
+  var b = B[:, :]
+  b[0, 0] = 1.0
+  var s = S[:, :]
+  s[0, 0] = 1.0
+  O[:, :] = dot_t(a - s, b + s)
+}
+"""
+    rng = np.random.default_rng(0)
+    a, b, s = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((1, 8), (4, 8), (1, 1)))
+    a[0, 0] = b[0, 0] = s[0, 0] = 1
+    o = np.zeros((1, 4), np.float32)
+    launch(device, source, a, b, s, o)
+    np.testing.assert_array_equal(o, (a - s).astype(np.float32) @ (b + s).astype(np.float32).T)
