@@ -1,9 +1,9 @@
-"""What the machine code of comparable kernels is made of, ours beside nvcc's and Triton's: no GPU, no timing.
+"""What the machine code of comparable kernels is made of, ours beside that of other compilers: no GPU, no timing.
 
-The PTX of each goes through the same ptxas, and the cubin through the same reading of the machine code. What is told
-is of the largest loop: instructions, the share of multiply-adds among them, what else there is for 512 of these, the
-widths of its shared loads; and registers, spilled bytes and local accesses of the kernel. Triton is asked where
-`PHOBOS_PEERS_PYTHON` names the Python of an environment that has it.
+The PTX of each goes through the same ptxas (cuTile has an assembler of its own), and the cubin through the same reading
+of the machine code. What is told is of the largest loop: instructions, the share of multiply-adds among them, what else
+there is for 512 of these, its shared loads; and the widths of shared loads, registers, spilled bytes and local accesses
+of the kernel. Triton and cuTile are asked where `PHOBOS_PEERS_PYTHON` names the Python of an environment with them.
 Run: python -m bench.quality [sm_NN ...]
 """
 
@@ -34,8 +34,11 @@ PEERS = Path(__file__).with_name("peers")
 PEERS_PYTHON = "PHOBOS_PEERS_PYTHON"
 DEFAULT_TARGETS = ("sm_80", "sm_120")
 _TARGET = re.compile(r"^\.target\s+(sm_\w+)", re.MULTILINE)
+_REGISTERS = re.compile(r"SHI_REGISTERS=(\d+)")
 # What every kernel here computes by.
 PRODUCT = "FFMA"
+# How some compilers compute products of f32 all the same, in several parts of fewer bits each.
+TENSOR = "HMMA"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +82,10 @@ class Missing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """A kernel as PTX: what made it, in which shape, and the name of its entry."""
+    """A kernel as PTX, or as a cubin where its compiler gives no PTX; its shape, and the name of its entry."""
 
     shape: str
-    ptx: str
+    code: str | bytes
     entry: str
 
 
@@ -112,18 +115,33 @@ def nvcc(case: Case, target: str) -> Emitted:
 
 
 def triton(case: Case, target: str) -> Emitted:
+    return _elsewhere("triton_kernels.py", "triton", case, target)
+
+
+def cutile(case: Case, target: str) -> Emitted:
+    return _elsewhere("cutile_kernels.py", "'cuda-tile[tileiras]'", case, target)
+
+
+def _elsewhere(script: str, package: str, case: Case, target: str) -> Emitted:
+    """By a script that the Python of the peers' environment runs: it leaves one file, and says the entry."""
     python = os.environ.get(PEERS_PYTHON)
     if python is None:
         raise Missing(
-            "not asked: `python -m venv peers`, `peers/bin/pip install triton`, "
+            f"not asked: `python -m venv peers`, `peers/bin/pip install {package}`, "
             f"and run again with {PEERS_PYTHON}=peers/bin/python"
         )
     with tempfile.TemporaryDirectory(prefix="phobos-") as folder:
-        entry = _run([python, PEERS / "triton_kernels.py", case.peer, target, folder]).split()[-1]
-        return Emitted(case.shape, Path(folder, f"{case.peer}.ptx").read_text(), entry)
+        entry = _run([python, PEERS / script, case.peer, target, folder]).split()[-1]
+        (made,) = Path(folder).iterdir()
+        return Emitted(case.shape, made.read_text() if made.suffix == ".ptx" else made.read_bytes(), entry)
 
 
-COMPILERS: Mapping[str, Callable[[Case, str], Emitted]] = {"phobos": phobos, "nvcc": nvcc, "Triton": triton}
+COMPILERS: Mapping[str, Callable[[Case, str], Emitted]] = {
+    "phobos": phobos,
+    "nvcc": nvcc,
+    "Triton": triton,
+    "cuTile": cutile,
+}
 
 
 def _run(command: Sequence[str | Path]) -> str:
@@ -138,12 +156,15 @@ def _run(command: Sequence[str | Path]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """One row of the table."""
+    """One row of the table. Of code that another assembler made, the registers may be unknown, spilled bytes are."""
 
-    registers: int
-    spilled: int
+    registers: int | None
+    spilled: int | None
     code: Code
-    loop: LoopCode | None
+
+    @property
+    def loop(self) -> LoopCode | None:
+        return self.code.largest_loop
 
     @property
     def share(self) -> float:
@@ -159,16 +180,17 @@ class Quality:
         yield str(self.loop.instructions) if self.loop else "-"
         yield f"{self.share:.1%}"
         yield ", ".join(f"{share:.1%}" for share in self.inner) or "-"
+        yield f"{self.loop.mix.get(TENSOR, 0) / self.loop.instructions:.1%}" if self.loop else "-"
         yield str(round(512 * (1 / self.share - 1))) if self.share else "-"
         yield str(self.loop.mix.get("LDS", 0)) if self.loop else "-"
         yield ", ".join(f"{count} x {bits}" for bits, count in _widths(self.code).items()) or "-"
-        yield str(self.registers)
-        yield str(self.spilled)
+        yield "-" if self.registers is None else str(self.registers)
+        yield "-" if self.spilled is None else str(self.spilled)
         yield str(sum(access.count for access in self.code.local_accesses))
 
 
 HEAD = (
-    *("", "block", "loop", PRODUCT, "in inner loops", "others / 512", "LDS in loop", "shared loads (bits)"),
+    *("", "block", "loop", PRODUCT, "in inner loops", TENSOR, "others / 512", "LDS in loop", "shared loads (bits)"),
     *("registers", "spilled B", "local"),
 )
 
@@ -187,16 +209,20 @@ def _widths(code: Code) -> dict[int, int]:
 
 
 def judge(emitted: Emitted, target: str, assembler: ptxas.Ptxas, disassembler: Path) -> Quality:
+    if isinstance(emitted.code, bytes):
+        text = sass.disassemble(disassembler, emitted.code)
+        registers = _REGISTERS.search(text)
+        return Quality(int(registers[1]) if registers else None, None, analyze(parse(emitted.entry, text)))
     # A compiler may ask for a target's own features, as `sm_120a`.
-    named = _TARGET.search(emitted.ptx)
-    assembly = ptxas.assemble(assembler, emitted.ptx, named[1] if named else target)
+    named = _TARGET.search(emitted.code)
+    assembly = ptxas.assemble(assembler, emitted.code, named[1] if named else target)
     if assembly.cubin is None or emitted.entry not in assembly.entries:
         said = "; ".join(message.text for message in assembly.messages) or "no such entry"
         raise Missing(f"ptxas {assembler.version}: {said}")
     used = assembly.entries[emitted.entry]
     code = analyze(parse(emitted.entry, sass.disassemble(disassembler, assembly.cubin)))
     spilled = used.spill_store_bytes + used.spill_load_bytes
-    return Quality(used.registers, spilled, code, code.largest_loop)
+    return Quality(used.registers, spilled, code)
 
 
 def compare(case: Case, target: str, disassembler: Path) -> bool:
