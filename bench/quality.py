@@ -1,8 +1,8 @@
 """What the machine code of comparable kernels is made of, ours beside that of other compilers: no GPU, no timing.
 
 The PTX of each goes through the same ptxas (cuTile has an assembler of its own), and the cubin through the same reading
-of the machine code. What is told is of the largest loop: instructions, the share of multiply-adds among them, what else
-there is for 512 of these, its shared loads; and the widths of shared loads, registers, spilled bytes and local accesses
+of the machine code. What is told is of the largest loop: instructions, the share of multiply-adds and of all math among them,
+what else there is for 512 multiply-adds, its shared loads; and the widths of shared loads, registers, spilled bytes and local accesses
 of the kernel. Triton and cuTile are asked where `PHOBOS_PEERS_PYTHON` names the Python of an environment with them.
 Run: python -m bench.quality [sm_NN ...]
 """
@@ -37,8 +37,6 @@ _TARGET = re.compile(r"^\.target\s+(sm_\w+)", re.MULTILINE)
 _REGISTERS = re.compile(r"SHI_REGISTERS=(\d+)")
 # What every kernel here computes by.
 PRODUCT = "FFMA"
-# How some compilers compute products of f32 all the same, in several parts of fewer bits each.
-TENSOR = "HMMA"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +178,7 @@ class Quality:
         yield str(self.loop.instructions) if self.loop else "-"
         yield f"{self.share:.1%}"
         yield ", ".join(f"{share:.1%}" for share in self.inner) or "-"
-        yield f"{self.loop.mix.get(TENSOR, 0) / self.loop.instructions:.1%}" if self.loop else "-"
+        yield f"{self.loop.math_share:.1%}" if self.loop else "-"
         yield str(round(512 * (1 / self.share - 1))) if self.share else "-"
         yield str(self.loop.mix.get("LDS", 0)) if self.loop else "-"
         yield ", ".join(f"{count} x {bits}" for bits, count in _widths(self.code).items()) or "-"
@@ -190,7 +188,7 @@ class Quality:
 
 
 HEAD = (
-    *("", "block", "loop", PRODUCT, "in inner loops", TENSOR, "others / 512", "LDS in loop", "shared loads (bits)"),
+    *("", "block", "loop", PRODUCT, "in inner loops", "math", "others / 512", "LDS in loop", "shared loads (bits)"),
     *("registers", "spilled B", "local"),
 )
 
