@@ -10,7 +10,7 @@ with its accesses, not with their pairs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -27,7 +27,9 @@ Bits: TypeAlias = int
 Cell: TypeAlias = tuple[int, ...]
 
 # Bytes of shared memory that are looked up together.
-_PAGE = 1024
+_PAGE = 2048
+# So many are compared one by one.
+_FEW = 16
 
 
 @dataclass(slots=True)
@@ -42,8 +44,11 @@ class _Family:
 
 @dataclass(slots=True)
 class _Place:
+    """`waiting` are members that are not in a family yet: none needs to be while there are few."""
+
     members: Bits = 0
     families: dict[object, _Family] = field(default_factory=dict)
+    waiting: list[tuple[Access, Bits]] = field(default_factory=list)
 
 
 class Pending:
@@ -53,6 +58,7 @@ class Pending:
         self._all: list[Access] = []
         self._numbers: dict[Access, int] = {}
         self._places: dict[object, _Place] = {}
+        self._places_of: list[list[_Place]] = []
         self._known: dict[tuple[int, int], bool] = {}
 
     def bit(self, access: Access) -> Bits:
@@ -61,8 +67,11 @@ class Pending:
         if number is None:
             number = self._numbers[access] = len(self._all)
             self._all.append(access)
-            for place in _places(access):
-                self._enter(self._places.setdefault(place, _Place()), access, 1 << number)
+            places = [self._places.setdefault(key, _Place()) for key in _where(access)]
+            self._places_of.append(places)
+            for place in places:
+                place.members |= 1 << number
+                place.waiting.append((access, 1 << number))
         return 1 << number
 
     def of(self, bits: Bits) -> Iterator[Access]:
@@ -71,11 +80,15 @@ class Pending:
     def conflicts(self, access: Access, bits: Bits) -> bool:
         """Whether `access` conflicts with one of the set."""
         mine = self._numbers[access]
-        for key in _places(access):
-            place = self._places[key]
-            if not place.members & bits:
-                continue
-            for family in place.families.values():
+        places = self._places_of[mine]
+        together = 0
+        for place in places:
+            together |= place.members
+        together &= bits
+        if together.bit_count() <= _FEW:
+            return any(self._conflict(mine, other) for other in _numbers(together))
+        for place in places:
+            for family in _families(place):
                 candidates = family.members & bits
                 if candidates and _may_conflict(access, family):
                     candidates &= _near(access.region, family)
@@ -89,18 +102,20 @@ class Pending:
             known = self._known[a, b] = conflict(self._all[a], self._all[b])
         return known
 
-    def _enter(self, place: _Place, access: Access, bit: Bits) -> None:
-        place.members |= bit
+
+def _families(place: _Place) -> Iterable[_Family]:
+    for access, bit in place.waiting:
         key = (access.write, access.threads == FIRST_THREAD, *_kind(access.region), access.region.shape)
         family = place.families.get(key)
         if family is None:
             family = place.families[key] = _Family(access, access.region)
         family.around = _enclosing(family.around, access.region)
         family.members |= bit
-        cell = tuple(
-            constant // extent for constant, extent in zip(_constants(access.region), access.region.shape, strict=True)
-        )
+        extents = access.region.shape
+        cell = tuple(first // extent for first, extent in zip(_constants(access.region), extents, strict=True))
         family.cells[cell] = family.cells.get(cell, 0) | bit
+    place.waiting.clear()
+    return place.families.values()
 
 
 def _numbers(bits: Bits) -> Iterator[int]:
@@ -110,7 +125,7 @@ def _numbers(bits: Bits) -> Iterator[int]:
         bits ^= lowest
 
 
-def _places(access: Access) -> Sequence[Value] | Sequence[int]:
+def _where(access: Access) -> Sequence[Value] | Sequence[int]:
     if access.bytes is None:
         return (access.region.buffer,)
     first, end = access.bytes

@@ -33,7 +33,7 @@ def accesses(draw: st.DrawFn) -> Access:
     return Access(region, draw(st.booleans()), draw(maps), bytes)
 
 
-@given(st.lists(accesses(), min_size=1, max_size=24), st.integers(0, (1 << 24) - 1))
+@given(st.lists(accesses(), min_size=1, max_size=48), st.integers(0, (1 << 48) - 1))
 def test_an_access_conflicts_with_a_set_if_it_does_with_one_of_it(given: list[Access], chosen: int) -> None:
     pending = Pending()
     among = 0
