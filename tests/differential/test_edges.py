@@ -108,3 +108,21 @@ kernel k(A: tensor<f32>[8, K], B: tensor<f32>[1, K], O: tensor<f32>[8, 8], P: te
     np.testing.assert_array_equal(o, expected + 1)
     np.testing.assert_array_equal(p, expected.T)
     np.testing.assert_array_equal(q, expected + 1)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_gather_at_reduced_and_contracted_indices(device: str) -> None:
+    source = """\
+@launch(64)
+kernel k(T: tensor<f32>[64], X: tensor<i32>[4, 8], Y: tensor<i8>[4, 8], O: tensor<f32>[4, 1], P: tensor<f32>[4, 4]) {
+  O[:, :] = gather(T[:], rowmax(X[:, :])) + 1.0
+  P[:, :] = gather(T[:], dot_t(Y[:, :], Y[:, :]))
+}
+"""
+    rng = np.random.default_rng(0)
+    table = rng.integers(-9, 10, 64).astype(np.float32)
+    x, y = rng.integers(0, 60, (4, 8)).astype(np.int32), rng.integers(0, 3, (4, 8)).astype(np.int8)
+    o, p = np.zeros((4, 1), np.float32), np.zeros((4, 4), np.float32)
+    launch(device, source, table, x, y, o, p)
+    np.testing.assert_array_equal(o, table[x.max(axis=1, keepdims=True)] + 1)
+    np.testing.assert_array_equal(p, table[y.astype(int) @ y.astype(int).T])
