@@ -11,13 +11,14 @@ from phobos_core.analysis.context import (
     Shape,
     Site,
     declared_as,
+    element_of,
     infer,
     kind_text,
     see,
     shape_text,
     type_text,
 )
-from phobos_core.analysis.convert import assigned
+from phobos_core.analysis.convert import assigned, convert
 from phobos_core.analysis.names import lookup
 from phobos_core.analysis.shapes import static, stores_into
 from phobos_core.analysis.subscripts import positive, whole
@@ -93,7 +94,9 @@ def _reads_tile(value: pg.Expr) -> bool:
 
 
 def _inferred(cx: Context, stmt: ast.Let | ast.Var, value: pg.Expr, *, mutable: bool) -> None:
-    """A scalar or a tile of the value's own type."""
+    """A scalar or a tile of the value's own type; a product that nothing else is made of has that of its operands."""
+    if isinstance(value, pg.Contract) and value.type.element.is_float:
+        value = convert(cx, value, element_of(value.lhs.type))
     if isinstance(value.type, pg.TileType):
         if static(cx, value, value.span):
             declare_tile(cx, stmt, value.type, value, mutable=mutable)

@@ -315,11 +315,17 @@ class AssignScalar:
 
 @dataclass(frozen=True, slots=True)
 class BindView:
-    """`let` of a slice or a bare tile: offsets are evaluated here, elements at each read."""
+    """`let` of a slice or a bare tile: offsets are evaluated here, elements at each read.
+
+    The inner one of two slices in a row is bound too, to a view that the source does not name."""
 
     span: Span
     symbol: Symbol
     place: Place
+
+    @property
+    def is_named(self) -> bool:
+        return self.span != self.symbol.span
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,11 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--kernel", metavar="NAME", help="which kernel of the file; not needed where it has one")
     parser.add_argument("--grid", type=_grid, required=True, metavar="X,Y,Z")
     parser.add_argument("--device", choices=DEVICES, default="emulator")
+    parser.add_argument(
+        "--profile",
+        action="store_true",
+        help="print each line's accesses to shared memory and their bank conflicts (emulator)",
+    )
     parser.add_argument("--save", action="append", default=[], metavar="NAME=OUT.npy")
 
 

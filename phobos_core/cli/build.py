@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from phobos_core import __version__
@@ -32,6 +31,33 @@ LIMITS = frozenset({"spills"})
 SUFFIXES: Mapping[Artifact, str] = {"ptx": ".ptx", "cubin": ".cubin", "sass": ".sass", "llvm": ".ll", "ir": ".ir"}
 
 
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """Where the outputs go: below `folder`, where the stem of their source says. `named` puts the configuration into
+    the file names."""
+
+    folder: Path
+    stems: Mapping[str, Path]
+    named: bool
+
+    def path(self, request: Request, suffix: str) -> Path:
+        """`matmul.sm_80` or `matmul.sm_80.TILE_M-64.TILE_N-64`: no character that a shell or make would read."""
+        parts = [request.placed.kernel.name, request.target]
+        if self.named:
+            parts += [f"{name}-{value}" for name, value in request.config.items()]
+        parts += [f"{name}-{value}" for name, value in request.placed.bound.items()]
+        return self.folder / self.stems[request.source.name] / f"{'.'.join(parts)}{suffix}"
+
+    def require_own(self, requests: Iterable[Request]) -> None:
+        """That no two sources write one file, known before anything is compiled."""
+        taken: dict[str, str] = {}
+        for request in requests:
+            path, name = self.path(request, SUFFIXES["ptx"]), request.source.name
+            other = taken.setdefault(os.path.normcase(path), name)
+            if other != name:
+                raise CommandError(f"{other} and {name} would both be written to {path}; build them with two -o")
+
+
 def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     found.require_supported(arguments.format)
     found.check_denied(arguments.deny)
@@ -40,14 +66,17 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     _require_tools(arguments, tools)
     sources = files.find_sources(arguments.paths)
     checked = check_sources(sources, asked, messages)
+    outputs = Outputs(
+        Path(arguments.output), {f.source.name: f.stem for f in sources.files}, named=arguments.config != "first"
+    )
     if checked.failed:
         built = Built((), ())
     else:
         requests = list(_requests(checked, arguments.emit, tools))
+        outputs.require_own(requests)
         progress = Progress(messages, len(requests))
         built = build(requests, compile_kernel, lambda one, all: _mapped(one, all, arguments.jobs, progress))
-    stems = {file.source.name: file.stem for file in sources.files}
-    reports = _write(built.results, Path(arguments.output), stems, named=arguments.config != "first")
+    reports = _write(built.results, outputs)
     findings = found.denied(in_order([*checked.findings, *built.findings]), arguments.deny)
     if os.environ.get("PHOBOS_LOG") == "debug":
         _log_decisions(reports, messages)
@@ -96,13 +125,9 @@ def _mapped(
     if workers <= 1:
         return _collected(map(compile_one, requests), progress)
     # Loaded here: the machinery of processes takes longer to load than many a kernel to compile.
-    from concurrent.futures import ProcessPoolExecutor
+    from phobos_core.cli.processes import mapped
 
-    executor = ProcessPoolExecutor(workers, initializer=_ignore_interrupt)
-    try:
-        return _collected(executor.map(compile_one, requests), progress)
-    finally:
-        executor.shutdown(cancel_futures=True)
+    return _collected(mapped(compile_one, requests, workers), progress)
 
 
 def _collected(results: Iterable[Compiled], progress: Progress) -> list[Compiled]:
@@ -116,36 +141,18 @@ def _collected(results: Iterable[Compiled], progress: Progress) -> list[Compiled
     return collected
 
 
-def _ignore_interrupt() -> None:
-    """Ctrl-C reaches every process of the group: only the first answers it, and stops the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
-def _write(results: Sequence[Compiled], folder: Path, stems: Mapping[str, Path], *, named: bool) -> list[KernelReport]:
-    """Writes every output; the reports, with the paths. `named` puts the configuration into the file names."""
-    taken: dict[str, str] = {}
+def _write(results: Sequence[Compiled], outputs: Outputs) -> list[KernelReport]:
+    """Writes every output; the reports, with the paths."""
     reports = []
     for result in results:
         artifacts: dict[str, str] = {}
         for kind, data in result.artifacts.items():
-            path = folder / stems[result.request.source.name] / f"{_name(result.request, named)}{SUFFIXES[kind]}"
-            other = taken.setdefault(os.path.normcase(path), result.request.source.name)
-            if other != result.request.source.name:
-                raise CommandError(f"{other} and {result.request.source.name} would both be written to {path}")
+            path = outputs.path(result.request, SUFFIXES[kind])
             files.write(path, data)
             artifacts[kind] = str(path)
         if result.report is not None:
             reports.append(replace(result.report, artifacts=artifacts))
     return reports
-
-
-def _name(request: Request, named: bool) -> str:
-    """`matmul.sm_80` or `matmul.sm_80.TILE_M-64.TILE_N-64`: no character that a shell or make would read."""
-    parts = [request.placed.kernel.name, request.target]
-    if named:
-        parts += [f"{name}-{value}" for name, value in request.config.items()]
-    parts += [f"{name}-{value}" for name, value in request.placed.bound.items()]
-    return ".".join(parts)
 
 
 def _log_decisions(reports: Sequence[KernelReport], messages: Output) -> None:

@@ -34,26 +34,27 @@ class Found:
 
 def find_sources(paths: Sequence[str]) -> Found:
     """A folder stands for every `.ph` file below it; a file named twice is taken once."""
-    files: dict[Path, SourceFile] = {}
+    files: dict[str, SourceFile] = {}
     empty: list[str] = []
     for text in paths:
         argument = Path(text)
-        if argument.is_dir():
-            below = sorted(path for path in argument.rglob(f"*{SUFFIX}") if path.is_file())
+        # Those of `os.path` say no of a path that the system refuses, where those of `Path` raise.
+        if os.path.isdir(argument):
+            below = sorted(path for path in argument.rglob(f"*{SUFFIX}") if os.path.isfile(path))
             if not below:
                 empty.append(text)
             for path in below:
                 stem = path.relative_to(argument).with_suffix("")
-                files.setdefault(path.resolve(), SourceFile(read_source(path), stem))
+                files.setdefault(os.path.realpath(path), SourceFile(read_source(path), stem))
         else:
             stem = Path(argument.name).with_suffix("")
-            files.setdefault(argument.resolve(), SourceFile(read_source(argument), stem))
+            files.setdefault(os.path.realpath(argument), SourceFile(read_source(argument), stem))
     return Found(tuple(files.values()), tuple(empty))
 
 
 def single(path: str) -> Found:
     """The one file that `run` takes."""
-    if Path(path).is_dir():
+    if os.path.isdir(path):
         raise CommandError(f"{path} is a folder; name one {SUFFIX} file")
     return find_sources([path])
 
@@ -85,7 +86,13 @@ def write(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """A temporary file beside `path`, which takes its place when the block ends without an exception."""
+    """A temporary file beside `path`, which takes its place when the block ends without an exception.
+
+    A link stays one: what it points to is replaced. What is no file, as a device, is not.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise CommandError(f"cannot write {path}: it is {'a folder' if os.path.isdir(path) else 'no ordinary file'}")
+    path = Path(os.path.realpath(path)) if path.is_symlink() else path
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

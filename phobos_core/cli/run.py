@@ -5,7 +5,9 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -16,16 +18,20 @@ from phobos_core.cli.compilation import Compilation, check_sources
 from phobos_core.cli.status import CommandError, Status
 from phobos_core.cli.terminal import Output
 from phobos_core.language.types import BOOL, Kind, ScalarType
+from phobos_core.report import profile as profiling
+from phobos_core.report.profile import Profile
 from phobos_core.report.source import Finding
 from phobos_core.runtime.arguments import DTYPES, LaunchError
 from phobos_core.runtime.compiler import Request, translate
 from phobos_core.runtime.configurations import configurations
-from phobos_core.runtime.devices import KernelFault, launch
+from phobos_core.runtime.devices import KernelFault, launch, profile
 from phobos_core.runtime.frontend import Placed
 from phobos_core.runtime.options import near
 
 
 def run(arguments: Namespace, output: Output, messages: Output) -> Status:
+    if arguments.profile and arguments.device != "emulator":
+        raise CommandError(f"--profile needs --device emulator: `{arguments.device}` does not see single accesses")
     asked = Compilation.of(arguments)
     if len(asked.options) > 1 or arguments.config == "all":
         raise CommandError("`phobos run` runs one configuration for one target")
@@ -46,13 +52,20 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     if translated.ptx is None:
         return Status.FOUND
     try:
-        remarks = launch(arguments.device, translated, arguments.grid, list(values.values()))
+        remarks: list[Finding] = []
+        measured: Profile | None = None
+        if arguments.profile:
+            measured = profile(translated, arguments.grid, list(values.values()))
+        else:
+            remarks = launch(arguments.device, translated, arguments.grid, list(values.values()))
     except LaunchError as error:
         raise CommandError(str(error)) from error
     except KernelFault as fault:
         found.show(fault.findings, "text", output)
         return Status.FOUND
     found.show(remarks, "text", output)
+    for line in profiling.text(measured) if measured is not None else ():
+        output.line(line)
     for name, path in saved.items():
         _save(Path(path), values[name])
     return Status.OK
@@ -107,8 +120,10 @@ def _load(name: str, element: ScalarType, path: Path) -> np.ndarray[Any, Any]:
         array = np.load(path, allow_pickle=False)
     except OSError as error:
         raise CommandError(f"cannot read {path} for `{name}`: {files.reason(error)}") from error
-    except (ValueError, EOFError) as error:
-        raise CommandError(f"{path} for `{name}` is no .npy file: {error}") from error
+    except MemoryError as error:
+        raise CommandError(f"{path} for `{name}` does not fit the memory: {error}") from error
+    except (ValueError, EOFError, SyntaxError, TokenError, BadZipFile) as error:
+        raise CommandError(f"{path} for `{name}` is no .npy file of numbers") from error
     if not isinstance(array, np.ndarray):
         raise CommandError(f"{path} for `{name}` holds several arrays; save one with numpy.save")
     dtype = DTYPES[element.name]

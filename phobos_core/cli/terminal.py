@@ -100,3 +100,14 @@ def standard_output() -> Output:
 def standard_error() -> Output:
     make_tolerant(sys.stderr)
     return Output(sys.stderr, must_arrive=False)
+
+
+def open_closed_streams() -> None:
+    """A command started with a stream closed (`>&-`) writes to nowhere, where Python would have None.
+
+    The streams are opened in the order of their descriptors, so that no file opened later takes one of these.
+    """
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # stays open as long as the process
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115

@@ -41,7 +41,8 @@ class Window:
 @dataclass(slots=True)
 class Context:
     """`scalars` and `registers` hold the operands of scalars and of tiles with a layout, one per run of the thread.
-    `ir` knows the ops of virtual tile values, which are evaluated where they are consumed."""
+    `ir` knows the ops of virtual tile values, which are evaluated where they are consumed. `runs_once`: inside the
+    remainder of a split loop."""
 
     kernel: Kernel
     writer: Writer
@@ -55,7 +56,12 @@ class Context:
     helpers: set[str] = field(default_factory=set)
     thread: str = "0"
     shared: str = ""
+    runs_once: bool = False
     line: int = 0
+
+    def unrolled(self, budget: int) -> int:
+        """How much code a loop may become here: little where it runs once, since it then costs more to compile."""
+        return budget // 8 if self.runs_once else budget
 
     @property
     def index(self) -> str:

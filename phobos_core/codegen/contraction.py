@@ -183,7 +183,7 @@ def _widths(cg: Context, dot: Op, depth: int, outputs: int, dp4a: bool) -> tuple
 def _walk(cg: Context, patch: _Patch) -> list[list[str]]:
     """The sums of each row, in vectors of `group` columns."""
     work = len(patch.rows) * len(patch.columns) * patch.run * patch.step // (4 if patch.dp4a else 1)
-    unroll = max(1, _BUDGET // work)
+    unroll = max(1, cg.unrolled(_BUDGET) // work)
     per_turn = min(patch.depth, patch.step * unroll)
     turns, rest = divmod(patch.depth, per_turn)
     group = 1 if patch.dp4a else patch.group

@@ -60,7 +60,9 @@ def if_else(cg: Context, op: Op, emit: EmitBlock) -> None:
     for label, region in zip(labels, op.regions, strict=True):
         w.start(label)
         with w.scope():
+            outer, cg.runs_once = cg.runs_once, cg.runs_once or op.attrs.get("remainder", False)
             emit(cg, region)
+            cg.runs_once = outer
         arrivals.append((w.label, _operands(cg, region.ops[-1].operands)))
         w.jump(end)
     w.start(end)

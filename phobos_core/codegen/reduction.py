@@ -135,7 +135,7 @@ def _all_runs(cg: Context, fold: _Fold, rows: _Rows, row: Coord, runs: int) -> S
     full, tail = divmod(runs, rows.lanes)
     first = rows.lane._replace(limit=min(rows.lanes, runs))
     state = _run(cg, Evaluation(cg), fold, rows, row, first, "true")
-    group = max(1, _BUDGET // (cost(cg, rows.operand, rows.vector) + 2 * rows.vector))
+    group = max(1, cg.unrolled(_BUDGET) // (cost(cg, rows.operand, rows.vector) + 2 * rows.vector))
     turn = 1
     if full > 3 * group:
         turns = (full - 1) // group

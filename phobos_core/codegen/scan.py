@@ -47,8 +47,8 @@ def _column(cg: Context, op: Op, column: Coord) -> None:
     assert isinstance(scan.results[0].type, TileType)
     rows, element = cg.windows[view].shape[0], scan.results[0].type.element
     wide = F32 if element in (F16, BF16) else element
-    ahead = _AHEAD
-    while ahead > 1 and (ahead > rows or ahead * (cost(cg, scan.operands[0], 1) + cost(cg, value, 1)) > _BUDGET):
+    ahead, each = _AHEAD, cost(cg, scan.operands[0], 1) + cost(cg, value, 1)
+    while ahead > 1 and (ahead > rows or ahead * each > cg.unrolled(_BUDGET)):
         ahead //= 2
     turns, rest = divmod(rows, ahead)
     total = cg.constant(0.0, wide)

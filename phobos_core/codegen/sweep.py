@@ -30,7 +30,7 @@ def sweep(cg: Context, op: Op, vector: int) -> None:
     runs = prod(target.shape) // vector
     threads = cg.kernel.threads
     full, tail = divmod(runs, threads)
-    group = max(1, _BUDGET // cost(cg, value, vector))
+    group = max(1, cg.unrolled(_BUDGET) // cost(cg, value, vector))
     if held(cg.ir, value) or full <= group * _TURNS:
         for start in range(0, full, group):
             _group(cg, target, value, vector, [index.fixed(i) for i in range(start, min(start + group, full))])

@@ -2,6 +2,6 @@
 
 from phobos_core.emulator.launch import launch, run
 from phobos_core.emulator.ptx import PtxError
-from phobos_core.emulator.result import EmulatorFault, Finding, LaunchError, Result, Stats
+from phobos_core.emulator.result import EmulatorFault, Finding, LaunchError, Result, SharedAccess, Stats
 
-__all__ = ["EmulatorFault", "Finding", "LaunchError", "PtxError", "Result", "Stats", "launch", "run"]
+__all__ = ["EmulatorFault", "Finding", "LaunchError", "PtxError", "Result", "SharedAccess", "Stats", "launch", "run"]

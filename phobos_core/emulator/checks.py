@@ -157,15 +157,31 @@ class RaceChecker:
         self._check_clocks(touch, others, np.flatnonzero(late & foreign), verb, done)
 
     def _check_readers(self, touch: Touch) -> None:
+        """A write meets the first reader, whom the entry names, or others, whom its flags only count."""
         touch.shadow.settle(self.clocks, touch.note)
         reads = touch.reads()
         late = touch.shadow.late(reads, touch.note)
-        if late is not None:
-            foreign = (reads ^ touch.entries) & THREAD_BITS != 0
-            foreign |= reads & (READ_IN_WARP | READ_IN_BLOCK) != 0
-            self._check_clocks(touch, reads, np.flatnonzero(late & foreign), "writes", "read")
+        if late is None:
+            return
+        named = (reads ^ touch.entries) & THREAD_BITS != 0
+        counted = reads & (READ_IN_WARP | READ_IN_BLOCK) != 0
+        at = np.flatnonzero(late & (named | counted))
+        if not at.size:
+            return
+        found, owner = reads.ravel()[at], at // touch.per_lane
+        unordered = self.clocks.unordered(touch.moment.entries[owner], touch.moment.lanes[owner], found)
+        by_name = unordered & named.ravel()[at]
+        if np.count_nonzero(by_name):
+            self._report_race(touch, found[by_name], at[by_name], "writes", "read")
+        # Of readers in several warps one at least is unordered, while only barriers of whole blocks were met.
+        several = (found & READ_IN_BLOCK != 0) & (not self.clocks.partly_synced)
+        by_number = ~by_name & (unordered | several)
+        if np.count_nonzero(by_number):
+            message = "writes what other threads have read, with no barrier between"
+            self._report(touch, int(at[by_number][0]), message, None)
 
     def _check_clocks(self, touch: Touch, others: Index, at: Index, verb: str, done: str) -> None:
+        """Reports those of the accesses at some places that clocks do not order."""
         if not at.size:
             return
         other = others.ravel()[at]

@@ -72,6 +72,7 @@ class Clocks:
     thread: Index = field(init=False)
     version: int = 0
     warps_synced: bool = False
+    partly_synced: bool = False
 
     def __post_init__(self) -> None:
         g = self.geometry
@@ -83,6 +84,7 @@ class Clocks:
         g = self.geometry
         self.known = np.ones((g.blocks, g.warps, g.warps), np.int64)
         self.warps_synced = False
+        self.partly_synced = False
         self._publish()
 
     def _publish(self) -> None:
@@ -101,6 +103,7 @@ class Clocks:
             whole = met.all(axis=1)
             self.known[whole] = self.known[whole].max(axis=(1, 2), keepdims=True) + 1
             for block in np.flatnonzero(met.any(axis=1) & ~whole):
+                self.partly_synced = True
                 warps = np.flatnonzero(met[block])
                 view = self.known[block]
                 merged = view[warps].max(axis=0)

@@ -13,6 +13,7 @@ import numpy as np
 
 from phobos_core.emulator.arguments import bind
 from phobos_core.emulator.async_copies import AsyncCopies
+from phobos_core.emulator.banks import BankCounter
 from phobos_core.emulator.checks import RaceChecker
 from phobos_core.emulator.clocks import Clocks
 from phobos_core.emulator.decode import Decoder, Registers
@@ -48,8 +49,9 @@ class _Launch:
     checks: bool
     perturbation: Perturbation
     max_steps: int
+    profile: bool
 
-    def run(self, args: Sequence[object]) -> tuple[Recorder, Stats]:
+    def run(self, args: Sequence[object], source_name: str | None) -> Result:
         kernel = self.kernel
         variables = (*self.module.variables, *kernel.variables)
         shared, local = lay_out(variables, "shared", self.dynamic_shared), lay_out(variables, "local", 0)
@@ -58,6 +60,8 @@ class _Launch:
         memory = Memory.of(geometry, recorder, shared, local)
         arguments = bind(kernel, args, memory.global_space)
         memory.add_variables(variables)
+        banks = BankCounter(geometry) if self.profile else None
+        memory.shared.observer = banks.see if banks else None
         races = RaceChecker(geometry, recorder, Clocks(geometry)) if self.checks else None
         everyone = Active.of(np.ones(geometry.lanes, np.bool_))
         copies = AsyncCopies(geometry.lanes, races)
@@ -99,7 +103,8 @@ class _Launch:
                     races.clocks.reset()
                 engine.run(geometry.block_of < total - first)
         arguments.copy_out()
-        return recorder, Stats(engine.instructions, engine.lane_instructions)
+        stats = Stats(engine.instructions, engine.lane_instructions)
+        return Result(tuple(recorder.findings), stats, source_name, banks.accesses() if banks else ())
 
 
 def run(
@@ -115,12 +120,14 @@ def run(
     perturb: bool = False,
     max_steps: int | None = None,
     source_name: str | None = None,
+    profile: bool = False,
 ) -> Result:
     """Runs one kernel over a grid and gives its findings; array arguments are changed in place.
 
     `args` are in the order of the parameters: arrays for pointers, numbers for the rest. `perturb` moves the
     results of approximate instructions within their documented error, by random amounts that `seed` fixes.
     `max_steps` bounds the instructions that a batch of blocks may take before a loop counts as endless.
+    `profile` counts the accesses to shared memory and their bank conflicts.
     """
     module = _parsed(ptx)
     kernel = module.kernels.get(entry)
@@ -138,11 +145,10 @@ def run(
         checks,
         Perturbation(perturb, seed),
         max_steps or DEFAULT_MAX_STEPS,
+        profile,
     )
     with np.errstate(all="ignore"):
-        recorder, stats = launched.run(args)
-    name = source_name or next(iter(module.files.values()), None)
-    return Result(tuple(recorder.findings), stats, name)
+        return launched.run(args, source_name or next(iter(module.files.values()), None))
 
 
 def launch(

@@ -17,6 +17,7 @@ LANES_PER_BATCH = 8192
 POLLING_LANES_PER_BATCH = 1 << 16
 BYTES_PER_BATCH = 64 << 20
 REGISTER_BYTES_PER_BATCH = 32 << 20
+POLLING_BYTES_PER_BATCH = 512 << 20
 MAX_THREADS = 1024
 ALIGNMENT = 128
 
@@ -67,12 +68,12 @@ def block_shape(kernel: Kernel, block: Coordinates | int | None) -> Coordinates:
 def batch_geometry(kernel: Kernel, grid: Coordinates, block: Coordinates, shared: int, local: int) -> Geometry:
     """As many blocks at once as keep arrays near the cache and memory bounded, in equal batches."""
     threads, total = math.prod(block), math.prod(grid)
+    registers = max(1, sum(DTYPES[kind].itemsize for kind in kernel.registers.values() if kind in DTYPES))
     if any(polls(at) for at in kernel.instructions):
         # Blocks may wait for each other, so as many as can should be there together.
-        lanes = POLLING_LANES_PER_BATCH
+        lanes = min(POLLING_LANES_PER_BATCH, POLLING_BYTES_PER_BATCH // registers)
     else:
-        registers = sum(DTYPES[kind].itemsize for kind in kernel.registers.values() if kind in DTYPES)
-        lanes = min(LANES_PER_BATCH, REGISTER_BYTES_PER_BATCH // max(1, registers))
+        lanes = min(LANES_PER_BATCH, REGISTER_BYTES_PER_BATCH // registers)
     per_block = max(1, shared + local * threads)
     most = max(1, min(lanes // threads, BYTES_PER_BATCH // per_block, MAX_BLOCKS, total))
     batches = max(1, -(-total // most))

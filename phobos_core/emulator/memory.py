@@ -7,7 +7,7 @@ else global.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -157,6 +157,8 @@ class WindowSpace:
     size: int
     store: Store
     base_of_lane: Index
+    # Told of every access that is in bounds: the instruction, its size, the addresses, the lanes.
+    observer: Callable[[Instruction, int, Index, Active], None] | None = None
 
     def resolve(self, access: Access, addresses: Index, active: Active) -> tuple[Chunk, ...]:
         at = _first_misaligned(addresses, access.alignment)
@@ -175,6 +177,8 @@ class WindowSpace:
                 int(active.lanes[at]),
                 address,
             )
+        if self.observer is not None:
+            self.observer(access.site, access.size, addresses, active)
         return (Chunk(self.store, addresses + active.select(self.base_of_lane), None, low, high),)
 
 

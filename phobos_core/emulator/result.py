@@ -38,10 +38,31 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class SharedAccess:
+    """One instruction's accesses to shared memory over a run, `size` bytes a thread.
+
+    `warps` counts the accesses of a warp, `phases` the parts that hardware makes of them, `passes` what these parts
+    take: as many as `phases` where no banks conflict. `degree` is the most passes that one phase took.
+    """
+
+    line: int | None
+    ptx_line: int
+    instruction: str
+    size: int
+    warps: int
+    phases: int
+    passes: int
+    degree: int
+
+
+@dataclass(frozen=True, slots=True)
 class Result:
+    """`shared` is what `profile` asks for: the accesses to shared memory in the order of the PTX."""
+
     findings: tuple[Finding, ...]
     stats: Stats
     source_name: str | None = None
+    shared: tuple[SharedAccess, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -7,7 +7,7 @@ are only noted, and worked in when a write asks for them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -39,6 +39,14 @@ class Note:
 
     def may_meet(self, other: Note) -> bool:
         return self.low < other.high and other.low < self.high
+
+    def since(self, clocks: Clocks) -> Note:
+        """The part that the last barrier of its block has not put in the past."""
+        fresh = self.moment.entries >= clocks.floors[self.moment.lanes]
+        if fresh.all():
+            return self
+        at = np.flatnonzero(fresh)
+        return replace(self, rows=self.rows[at], moment=self.moment.select(at))
 
 
 @dataclass(slots=True)
@@ -125,6 +133,7 @@ class Shadow:
             self.noted = sum(each.rows.size for each in kept)
 
     def _remember(self, note: Note, clocks: Clocks) -> None:
+        note = note.since(clocks)
         reads, rows, per_lane = self.rows(self.reads, note.per_lane), note.rows, note.per_lane
         entries = self.entries(note)
         floors = self._by_row(clocks.floors[note.moment.lanes], note)

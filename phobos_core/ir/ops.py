@@ -176,9 +176,10 @@ _TABLE = (
     ),
     OpDef(
         "if",
-        "Regions: then and else, no arguments, both yield the results.",
+        "Regions: then and else, no arguments, both yield the results. `remainder`: of a split loop, runs once.",
         "bool",
         "any..",
+        optional=("remainder",),
         regions=2,
         effect="control",
     ),

@@ -16,16 +16,23 @@ from phobos_core.analysis.program import (
     Symbol,
     While,
 )
-from phobos_core.analysis.walk import walk
 from phobos_core.lower.context import Flag
 
 
 def view_roots(body: Sequence[Stmt]) -> dict[Symbol, Symbol]:
     """The tensor or tile below each view."""
     roots: dict[Symbol, Symbol] = {}
-    for stmt in walk(body):
-        if isinstance(stmt, BindView):
-            roots[stmt.symbol] = roots.get(stmt.place.root, stmt.place.root)
+    pending = list(reversed(body))
+    while pending:
+        match stmt := pending.pop():
+            case BindView():
+                roots[stmt.symbol] = roots.get(stmt.place.root, stmt.place.root)
+            case If():
+                pending += reversed((*stmt.then, *stmt.orelse))
+            case For() | While():
+                pending += reversed(stmt.body)
+            case _:
+                pass
     return roots
 
 

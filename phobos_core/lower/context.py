@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from phobos_core.analysis.program import Symbol
 from phobos_core.analysis.symbolic import Opaque, Sym
 from phobos_core.ir.builder import Builder
-from phobos_core.ir.module import Block, Value
+from phobos_core.ir.module import Block, Decision, Value
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.lower.emitter import Emitter
 from phobos_core.lower.lines import LineTable
@@ -43,6 +43,16 @@ class Context:
     state: State = field(default_factory=dict)
     windows: dict[Symbol, Window] = field(default_factory=dict)
     roots: Mapping[Symbol, Symbol] = field(default_factory=dict)
+    decisions: list[Decision] = field(default_factory=list)
+    # The lines of the views of the source: where each is bound, and where it is read last.
+    views: dict[Symbol, tuple[int, int]] = field(default_factory=dict)
+
+    def window(self, symbol: Symbol, span: Span) -> Window:
+        """The memory that a tensor, tile or view denotes, for a use at `span`."""
+        if symbol in self.views:
+            first, last = self.views[symbol]
+            self.views[symbol] = (first, max(last, self.lines.line(span)))
+        return self.windows[symbol]
 
     def at(self, span: Span) -> int:
         """Makes `span` the source of the ops that follow; gives its line."""

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from phobos_core.analysis import program as p
 from phobos_core.analysis.symbolic import Sym
-from phobos_core.ir.module import Value
+from phobos_core.ir.module import Decision, Value
 from phobos_core.ir.types import MemType, element_of
 from phobos_core.lower import windows
 from phobos_core.lower.context import Context
@@ -69,6 +69,7 @@ def _accumulate(c: Context, e: p.Contract, target: Window, step: int, product: P
     mem = target.mem.type
     assert isinstance(mem, MemType)
     shape = c.shape(e.type.shape)
+    c.decisions.append(Decision(line, e.op, f"K walked {step} at a time", _why_walked(c, e)))
     if from_zero:
         zero = emit.const(0.0 if mem.element.is_float else 0, mem.element)
         store(c, target, emit.shaped(zero, shape))
@@ -119,6 +120,12 @@ def _step(c: Context, e: p.Contract) -> int | None:
         # Past the end a slice reads 0, of which a computed operand need not be 0.
         step = gcd(step, extent)
     return step
+
+
+def _why_walked(c: Context, e: p.Contract) -> str:
+    if static_extent(c, e) is None:
+        return f"{extents(e)[0]} is known at launch only"
+    return f"slices of all of it do not fit the {c.shared_limit // 1024} KB of shared memory"
 
 
 def _staged(c: Context, operand: p.Expr, free: int) -> int:

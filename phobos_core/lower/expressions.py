@@ -115,7 +115,7 @@ def _part_of(c: Context, e: p.Contract, part: Part | None, axis: int, extent: Sy
 
 def window_of(c: Context, place: p.Place) -> Window:
     """The window of a place; its subscripts are evaluated here."""
-    window = c.windows[place.root]
+    window = c.window(place.root, place.span)
     if place.flat:
         window = _flattened(c, window)
     if place.axes is None:
@@ -125,7 +125,7 @@ def window_of(c: Context, place: p.Place) -> Window:
 
 def point_of(c: Context, place: p.Place) -> tuple[Window, list[Value]]:
     """The buffer and the indices of one element."""
-    window = c.windows[place.root]
+    window = c.window(place.root, place.span)
     if place.flat:
         window = _flattened(c, window)
     assert place.axes is not None

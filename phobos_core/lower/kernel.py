@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import lcm
 
 from phobos_core.analysis import program as p
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.ir.integers import Integers
-from phobos_core.ir.module import Block, Decision, Kernel, Param, Value
+from phobos_core.ir.module import Block, Decision, Kernel, Param, Placement, Value
 from phobos_core.ir.types import TOKEN, MemType
 from phobos_core.language.targets import STATIC_SHARED_LIMIT, TARGETS
 from phobos_core.language.types import BOOL, INDEX, ScalarType
@@ -81,7 +81,8 @@ def lower(
         dynamic_shared=kernel.dynshared,
         persistent=kernel.persistent,
         line=line,
-        decisions=tuple(_attribute_decisions(kernel, lines)),
+        tiles=tuple(_views(c)),
+        decisions=(*c.decisions, *_attribute_decisions(kernel, lines)),
         requires=tuple(r for r in kernel.requires if not (r.lhs.names | r.rhs.names) <= env.keys()),
         notes=kernel.notes,
     )
@@ -106,6 +107,16 @@ def _param(c: Context, symbol: p.Symbol, env: Mapping[str, int], promised: Mappi
             return Param(symbol.name, "scalar", symbol.type, (), value)
         case p.TileType():
             raise AssertionError("a parameter is a tensor or a scalar")
+
+
+def _views(c: Context) -> Iterator[Placement]:
+    """The slices that the source names, where their shapes are static: they take no bytes of their own."""
+    for symbol, lines in c.views.items():
+        assert isinstance(symbol.type, p.TileType)
+        extents = [c.static(extent) for extent in symbol.type.shape]
+        shape = tuple(n for n in extents if n is not None)
+        if len(shape) == len(extents):
+            yield Placement(symbol.name, lines[0], shape, symbol.type.element, "view", 0, None, lines)
 
 
 def _dim(form: Sym, env: Mapping[str, int]) -> str | int:

@@ -40,6 +40,9 @@ def lower_stmt(c: Context, s: p.Stmt) -> None:
             c.state[s.symbol] = lower_expr(c, s.value)
         case p.BindView():
             c.windows[s.symbol] = window_of(c, s.place)
+            if s.is_named:
+                line = c.lines.line(s.span)
+                c.views[s.symbol] = (line, line)
         case p.DeclareTile():
             _declare_tile(c, s)
         case p.StoreTile():

@@ -28,6 +28,8 @@ State: TypeAlias = frozenset[tuple[Access, int | None]]
 _MOST_GROUPS = 16
 # A barrier in a loop costs as much as this many outside of it.
 _LOOP_WEIGHT = 10
+# To leave a barrier out is tried by walking the whole kernel, so past this many the rest stay.
+_MOST_TRIED = 64
 
 
 def place_barriers(kernel: Kernel) -> Kernel:
@@ -70,7 +72,7 @@ class Flow:
         """The ops that need a barrier before them, each of which is needed in the presence of the others."""
         _, placed = self._block(body, frozenset())
         # Those in the innermost loops first: leaving one of them out saves most.
-        for op in sorted(placed, key=lambda op: -_depth(self._index, op)):
+        for op in sorted(placed, key=lambda op: -_depth(self._index, op))[:_MOST_TRIED]:
             others = [other for other in placed if other is not op]
             if self.holds(body, others):
                 placed = others
@@ -105,6 +107,8 @@ class Flow:
         for op in self._ops(block):
             state, more = self._op(op, state)
             placed += more
+            if self._broken and self._fixed is not None:
+                break
         return state, placed
 
     def _op(self, op: Op, state: State) -> tuple[State, list[Op]]:
@@ -171,7 +175,7 @@ class Flow:
                 if number == 0 and len(op.regions) == 2:
                     leaving = current
             grown = state | self._aged(op, current)
-            if grown == state:
+            if grown == state or (self._broken and self._fixed is not None):
                 return self._left(op, leaving), placed
             state = grown
 

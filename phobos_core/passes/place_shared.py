@@ -256,7 +256,7 @@ def over_limit(kernel: Kernel) -> PassError:
             "x".join(map(str, group[0].shape)),
             str(group[0].mem.element),
             f"{group[0].bytes:,} bytes",
-            f"lines {min(t.lines[0] for t in group)}-{max(t.lines[1] for t in group)}",
+            _lines(min(t.lines[0] for t in group), max(t.lines[1] for t in group)),
         )
         for group in groups
     ]
@@ -280,3 +280,7 @@ def over_limit(kernel: Kernel) -> PassError:
         f"{limit_text}{reuse}\n{table}",
         help,
     )
+
+
+def _lines(first: int, last: int) -> str:
+    return f"line {first}" if first == last else f"lines {first}-{last}"

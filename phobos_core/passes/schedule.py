@@ -93,7 +93,9 @@ class _Planner:
 
     def row_reduction(self, anchor: Op, tree: Sequence[Node]) -> RowReduction:
         rows, columns = _shape(anchor.operands[0])
-        vector = self.use(self.vectors.widest(list(_along(tree, INNER)), columns))
+        along = list(_along(tree, INNER))
+        # Where nothing is read along the row, a run saves no access, and lanes do more.
+        vector = self.use(self.vectors.widest(along, columns)) if along else 1
         lanes = 1
         while lanes < LANES and self.kernel.threads % (lanes * 2) == 0:
             enough_threads = lanes * 2 * rows <= self.kernel.threads

@@ -117,7 +117,7 @@ class _Splitter:
         nothing = Builder(loop.line)
         nothing.yield_(results)
         regions = (Block((), remainder.ops), nothing.block())
-        build.append(Op("if", (some,), loop.results, {}, regions, loop.line))
+        build.append(Op("if", (some,), loop.results, {"remainder": True}, regions, loop.line))
         return build.ops
 
     def decisions(self) -> list[Decision]:

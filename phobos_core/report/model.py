@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from phobos_core.report.sass.model import Code
+
 SCHEMA = "phobos.build/1"
 
 Status = Literal["ok", "skipped", "error"]
@@ -89,7 +91,7 @@ class KernelReport:
     `suggested_grid` has an expression over the dimensions for each grid axis that the slices give one for;
     `cluster` has the super-tile dimensions of `@cluster` with the choices of each;
     `coresident_grid` is the most blocks that run at once, over the number of SMs; `cliff` is the smallest change
-    that puts more blocks on an SM.
+    that puts more blocks on an SM; `code` is what the machine code is made of, where it was disassembled.
     """
 
     kernel: str
@@ -114,6 +116,7 @@ class KernelReport:
     cliff: str | None
     status: Status
     notes: tuple[str, ...]
+    code: Code | None = None
 
 
 @dataclass(frozen=True, slots=True)

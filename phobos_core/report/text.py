@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from phobos_core.language.targets import TARGETS
 from phobos_core.report.model import KernelReport, Tile
+from phobos_core.report.sass.model import Code
 from phobos_core.report.style import Style
 
 _HEAD = 11
@@ -52,6 +53,8 @@ def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
     if report.tiles:
         yield "tiles", tile_table(report.tiles)
         yield "shared", [_shared(report)]
+    if report.code is not None:
+        yield "loops", _loops(report.code)
     if report.decisions:
         yield "decisions", _decisions(report)
     if report.notes:
@@ -131,6 +134,21 @@ def tile_table(tiles: Sequence[Tile]) -> list[str]:
             )
         )
     return _table(rows, numeric={1, 5, 6})
+
+
+def _loops(code: Code) -> list[str]:
+    """Each loop of the machine code with what it is made of."""
+    rows = [
+        (
+            loop.name,
+            f"line {loop.line or '?'}",
+            f"{loop.instructions:,} instructions",
+            f"{loop.math_share:.1%} math",
+            ", ".join(f"{name} {count}" for name, count in loop.mix.items()),
+        )
+        for loop in code.loops
+    ]
+    return _table(rows, numeric={2, 3}) if rows else ["none in the machine code"]
 
 
 def _decisions(report: KernelReport) -> list[str]:

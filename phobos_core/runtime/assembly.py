@@ -11,6 +11,10 @@ from dataclasses import dataclass
 
 from phobos_core.ir import module as ir
 from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.report.sass.analyze import analyze
+from phobos_core.report.sass.beside import beside
+from phobos_core.report.sass.listing import parse
+from phobos_core.report.sass.model import Code
 from phobos_core.report.source import Source
 from phobos_core.runtime.frontend import Placed
 from phobos_core.runtime.places import at_line
@@ -50,12 +54,25 @@ def assemble(
     return Assembled(resources, result.cubin, tuple(found), notes)
 
 
-def disassemble(cubin: bytes) -> str:
-    """The SASS of a cubin. Raises `sass.DisassemblyError`."""
+@dataclass(frozen=True, slots=True)
+class Disassembled:
+    """The machine code beside the source, and what it is made of."""
+
+    text: str
+    code: Code
+
+
+def disassemble(source: Source, kernel: ir.Kernel, cubin: bytes) -> Disassembled:
+    """Raises `sass.DisassemblyError`."""
     tool = sass.nvdisasm()
     if tool is None:
         raise sass.DisassemblyError(f"no nvdisasm found; `pip install {sass.PACKAGE}` brings it")
-    return sass.disassemble(tool, cubin)
+    listing = parse(kernel.name, sass.disassemble(tool, cubin), sass.live_registers(tool, cubin))
+    code = analyze(listing)
+    lines = source.text.decode("utf-8", "replace").splitlines()
+    config = _bindings(kernel.config)
+    title = f"{kernel.name}  {source.name}:{kernel.line}  {kernel.target}{f'  {config}' if config else ''}"
+    return Disassembled(beside(listing, code, lines, title), code)
 
 
 def _large(source: Source, placed: Placed, kernel: ir.Kernel, ptx: str) -> Iterator[Diagnostic]:

@@ -19,11 +19,11 @@ from phobos_core.report.collect import collect
 from phobos_core.report.grid import suggested_grid
 from phobos_core.report.model import KernelReport
 from phobos_core.report.source import Source
-from phobos_core.runtime.assembly import Assembled, assemble, disassemble
+from phobos_core.runtime.assembly import Assembled, Disassembled, assemble, disassemble
 from phobos_core.runtime.frontend import Placed, check
 from phobos_core.runtime.options import Options
 from phobos_core.runtime.places import at_line
-from phobos_core.toolchain import ptxas
+from phobos_core.toolchain import ptxas, sass
 
 Artifact = Literal["ptx", "cubin", "sass", "llvm", "ir"]
 
@@ -116,11 +116,20 @@ def compile_kernel(request: Request) -> Compiled:
     if kernel is None or ptx is None:
         return Compiled(request, report(translated, Assembled()), translated.diagnostics)
     assembled = assemble(request.source, request.placed, kernel, ptx, request.assembler, request.time_limit)
+    listed: Disassembled | None = None
+    if "sass" in request.emit and assembled.cubin is not None:
+        try:
+            listed = disassemble(request.source, kernel, assembled.cubin)
+        except sass.DisassemblyError as error:
+            text = f"nvdisasm could not read the code of `{kernel.name}` for {kernel.target}: {error}"
+            refused = at_line(request.source, request.placed, None, "disassembly-failed", text)
+            assembled = replace(assembled, diagnostics=(*assembled.diagnostics, refused))
+    made = report(translated, assembled)
     return Compiled(
         request,
-        report(translated, assembled),
+        replace(made, code=listed.code) if made is not None and listed is not None else made,
         (*translated.diagnostics, *assembled.diagnostics),
-        _artifacts(request, kernel, ptx, assembled),
+        _artifacts(request, kernel, ptx, assembled.cubin, listed),
     )
 
 
@@ -141,7 +150,9 @@ def report(translated: Translated, assembled: Assembled) -> KernelReport | None:
     )
 
 
-def _artifacts(request: Request, kernel: ir.Kernel, ptx: str, assembled: Assembled) -> dict[Artifact, bytes]:
+def _artifacts(
+    request: Request, kernel: ir.Kernel, ptx: str, cubin: bytes | None, listed: Disassembled | None
+) -> dict[Artifact, bytes]:
     """The PTX is kept also where ptxas refuses it: it is what one has to look at then."""
     made: dict[Artifact, bytes] = {}
     for kind in request.emit:
@@ -152,10 +163,10 @@ def _artifacts(request: Request, kernel: ir.Kernel, ptx: str, assembled: Assembl
                 made[kind] = codegen.emit_llvm(kernel).encode()
             case "ir":
                 made[kind] = print_kernel(kernel).encode()
-            case "cubin" if assembled.cubin is not None:
-                made[kind] = assembled.cubin
-            case "sass" if assembled.cubin is not None:
-                made[kind] = disassemble(assembled.cubin).encode()
+            case "cubin" if cubin is not None:
+                made[kind] = cubin
+            case "sass" if listed is not None:
+                made[kind] = listed.text.encode()
     return made
 
 

@@ -13,6 +13,7 @@ from phobos_core import emulator, reference
 from phobos_core.language.codes import CODES
 from phobos_core.language.diagnostic import Diagnostic, Related
 from phobos_core.report import diagnostics as rendering
+from phobos_core.report.profile import Profile, SharedTraffic
 from phobos_core.report.source import Finding, Source
 from phobos_core.report.style import PLAIN
 from phobos_core.runtime.arguments import Bound, LaunchError, bind
@@ -31,9 +32,32 @@ class KernelFault(RuntimeError):
 
 def launch(device: str, translated: Translated, grid: Sequence[int] | int, values: Sequence[object]) -> list[Finding]:
     """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified."""
+    bound = _bound(translated, grid, values)
+    match device:
+        case "reference":
+            return _reference(translated, bound)
+        case "emulator":
+            _emulator(translated, bound)
+            return []
+        case "cuda":
+            raise LaunchError("device `cuda` is not supported yet; `reference` and `emulator` are")
+        case _:
+            raise LaunchError(f"no device `{device}`; there are `reference` and `emulator`")
+
+
+def profile(translated: Translated, grid: Sequence[int] | int, values: Sequence[object]) -> Profile:
+    """Runs the kernel on the emulator, changing the arrays in place, and counts what it does to shared memory."""
+    result = _emulator(translated, _bound(translated, grid, values), profile=True)
+    traffic = [
+        SharedTraffic(s.line, s.instruction, 8 * s.size, s.warps, s.phases, s.passes, s.degree) for s in result.shared
+    ]
+    return Profile(result.stats.lane_instructions, tuple(sorted(traffic, key=lambda each: each.line or 0)))
+
+
+def _bound(translated: Translated, grid: Sequence[int] | int, values: Sequence[object]) -> Bound:
     kernel = translated.kernel
     assert kernel is not None
-    bound = bind(
+    return bind(
         translated.request.placed.kernel,
         grid,
         values,
@@ -41,15 +65,6 @@ def launch(device: str, translated: Translated, grid: Sequence[int] | int, value
         requires=kernel.requires,
         index_bits=kernel.index_bits,
     )
-    match device:
-        case "reference":
-            return _reference(translated, bound)
-        case "emulator":
-            return _emulator(translated, bound)
-        case "cuda":
-            raise LaunchError("device `cuda` is not supported yet; `reference` and `emulator` are")
-        case _:
-            raise LaunchError(f"no device `{device}`; there are `reference` and `emulator`")
 
 
 def _reference(translated: Translated, bound: Bound) -> list[Finding]:
@@ -74,7 +89,7 @@ def _reference(translated: Translated, bound: Bound) -> list[Finding]:
     return [found("unspecified-value", remark.message, remark.span) for remark in remarks]
 
 
-def _emulator(translated: Translated, bound: Bound) -> list[Finding]:
+def _emulator(translated: Translated, bound: Bound, *, profile: bool = False) -> emulator.Result:
     kernel, source = translated.kernel, translated.request.source
     assert kernel is not None
     assert translated.ptx is not None
@@ -83,13 +98,18 @@ def _emulator(translated: Translated, bound: Bound) -> list[Finding]:
     dynamic_shared = kernel.shared_bytes if kernel.dynamic_shared else 0
     try:
         result = emulator.run(
-            translated.ptx, kernel.name, bound.grid, [*bound.values, *dims], dynamic_shared=dynamic_shared
+            translated.ptx,
+            kernel.name,
+            bound.grid,
+            [*bound.values, *dims],
+            dynamic_shared=dynamic_shared,
+            profile=profile,
         )
     except emulator.LaunchError as error:
         raise LaunchError(str(error)) from error
     if result.findings:
         raise KernelFault([placed(source, finding) for finding in result.findings])
-    return []
+    return result
 
 
 def placed(source: Source, finding: emulator.Finding) -> Finding:

@@ -10,6 +10,7 @@ from typing import Any, Literal
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report import diagnostics as rendering
 from phobos_core.report.as_json import to_json
+from phobos_core.report.profile import Profile
 from phobos_core.report.source import Finding
 from phobos_core.report.style import PLAIN
 from phobos_core.runtime import devices
@@ -71,6 +72,13 @@ class Kernel:
         """
         for finding in devices.launch(device, self._translated, grid, arguments):
             warnings.warn(rendering.full(finding, PLAIN), RuntimeWarning, stacklevel=2)
+
+    def profile(self, grid: Sequence[int] | int, *arguments: object) -> Profile:
+        """Runs the kernel on the emulator, as `launch` does, and tells every access to shared memory.
+
+        Its passes over the banks are those of the addresses that were met, by the documented bank model.
+        """
+        return devices.profile(self._translated, grid, arguments)
 
     def __repr__(self) -> str:
         return f"<phobos kernel {self.name} for {self.target}>"

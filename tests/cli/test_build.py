@@ -3,15 +3,18 @@
 import io
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from phobos_core.cli import files
+from phobos_core.cli.status import CommandError
 from phobos_core.cli.terminal import Output, Progress
 from phobos_core.toolchain import find, ptxas, sass
 from tests.cli.conftest import Phobos
@@ -134,6 +137,31 @@ def test_everything_that_can_be_emitted(phobos: Phobos, saxpy: Path) -> None:
         assert mark in Path(f"build/saxpy/saxpy.sm_80.{suffix}").read_bytes(), suffix
 
 
+@needs_ptxas
+def test_sass_comes_with_what_it_is_made_of(phobos: Phobos, saxpy: Path) -> None:
+    if sass.nvdisasm() is None:
+        pytest.skip(f"needs {sass.PACKAGE}")
+    (kernel,) = built(phobos("build", "--emit", "sass", "--format", "json", saxpy))["kernels"]
+    assert {line["line"] for line in kernel["code"]["lines"]} <= set(range(1, 6))
+    assert {"LDG", "STG"} <= {access["operation"] for access in kernel["code"]["accesses"] if access["line"] == 4}
+    text = Path(kernel["artifacts"]["sass"]).read_text()
+    assert "    4 |   Y[at :+ TILE] = a * X[at :+ TILE] + Y[at :+ TILE]" in text
+    (kernel,) = built(phobos("build", "--emit", "ptx", "--format", "json", saxpy))["kernels"]
+    assert kernel["code"] is None
+
+
+@needs_ptxas
+def test_machine_code_that_nvdisasm_cannot_read_is_an_error_of_the_build(
+    phobos: Phobos, saxpy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sass, "nvdisasm", lambda: Path(sys.executable))
+    ran = phobos("build", "--emit", "ptx,sass", saxpy)
+    assert ran.status == 1
+    assert "error[disassembly-failed]" in ran.out
+    assert Path("build/saxpy/saxpy.sm_80.ptx").exists()
+    assert not Path("build/saxpy/saxpy.sm_80.sass").exists()
+
+
 def test_an_error_writes_nothing_and_is_1(phobos: Phobos, broken: Path, saxpy: Path) -> None:
     ran = phobos("build", broken, saxpy)
     assert ran.status == 1
@@ -232,6 +260,21 @@ def test_two_sources_for_one_output_are_refused(phobos: Phobos, saxpy: Path, tmp
     ran = phobos("build", "a/k.ph", "b/k.ph")
     assert ran.status == 2
     assert f"{Path('a/k.ph')} and {Path('b/k.ph')} would both be written to" in ran.err
+    assert not Path("build").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+def test_a_link_stays_and_what_is_no_file_is_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "link.ptx").symlink_to("target.ptx")
+    files.write(tmp_path / "link.ptx", b"new")
+    assert (tmp_path / "link.ptx").is_symlink()
+    assert (tmp_path / "target.ptx").read_bytes() == b"new"
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name, what in (("pipe", "no ordinary file"), ("folder", "a folder")):
+        with pytest.raises(CommandError, match=f"it is {what}"):
+            files.write(tmp_path / name, b"new")
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
 
 
 def test_the_log_names_each_decision_and_why(phobos: Phobos, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -348,4 +391,33 @@ def test_ctrl_c_in_the_middle_is_130_and_leaves_nothing(saxpy: Path, tmp_path: P
         text=True,
     )
     assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "interrupted\n")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)])
+def test_no_process_outlives_a_killed_build(saxpy: Path, tmp_path: Path, number: int, status: int) -> None:
+    """A ptxas that says when it was called, and then hangs. A worker left alone would keep the output open."""
+    tool = tmp_path / "ptxas"
+    called = tmp_path / "called"
+    tool.write_text(
+        f"#!{sys.executable}\n"
+        "import os, sys, time\n"
+        "if '--version' in sys.argv: print('V13.0.1'); sys.exit()\n"
+        "if '--help' in sys.argv: print(\"'sm_80'\"); sys.exit()\n"
+        f"open({str(called)!r}, 'w').write(str(os.getpid())); time.sleep(60)\n"
+    )
+    tool.chmod(0o755)
+    command = [sys.executable, "-m", "phobos_core", "build", tmp_path / saxpy, "--config", "all", "--jobs", "2"]
+    build = subprocess.Popen(
+        [*command, "-o", tmp_path / "out"],
+        env={**os.environ, find.OVERRIDE: str(tool), "TMPDIR": str(tmp_path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    while not called.exists() and build.poll() is None:
+        time.sleep(0.01)
+    build.send_signal(number)
+    assert build.communicate(timeout=40) == (b"", b"")
+    assert build.returncode == status
     assert not (tmp_path / "out").exists()

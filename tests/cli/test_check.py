@@ -107,6 +107,15 @@ def test_a_file_that_is_not_there_is_2(phobos: Phobos) -> None:
     assert (ran.status, ran.err) == (2, "error: cannot read absent.ph: No such file or directory\n")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
+@pytest.mark.parametrize("name", ["loop.ph", "x" * 300])
+def test_a_path_that_the_system_refuses_is_2(phobos: Phobos, tmp_path: Path, name: str) -> None:
+    (tmp_path / "loop.ph").symlink_to("loop.ph")
+    ran = phobos("check", name)
+    assert ran.status == 2
+    assert ran.err.startswith(f"error: cannot read {name}: ")
+
+
 def test_an_unknown_target_is_2_and_lists_the_targets(phobos: Phobos, saxpy: Path) -> None:
     ran = phobos("check", "--target", "sm_81", saxpy)
     assert ran.status == 2

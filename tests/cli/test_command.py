@@ -80,6 +80,16 @@ def test_messages_to_a_full_disk_change_no_status() -> None:
     assert (ran.returncode, ran.stdout) == (2, b"")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="streams close in another way")
+@pytest.mark.parametrize("closed", [(1,), (2,), (1, 2)])
+def test_closed_streams_are_written_to_nowhere(broken: Path, tmp_path: Path, closed: tuple[int, ...]) -> None:
+    redirections = " ".join(f"{descriptor}>&-" for descriptor in closed)
+    command = [*COMMAND, "check", str(tmp_path / broken)]
+    ran = subprocess.run(["sh", "-c", f'"$@" {redirections}', "sh", *command], capture_output=True, text=True)
+    assert (ran.returncode, ran.stderr) == (1, "")
+    assert ("unknown-name" in ran.stdout) is (1 not in closed)
+
+
 def test_output_in_another_encoding_is_escaped(tmp_path: Path) -> None:
     (tmp_path / "k.ph").write_text("kernel k() {\n  let a = 変\n}\n", encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

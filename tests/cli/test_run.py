@@ -109,6 +109,29 @@ def test_wrong_arguments_are_2(phobos: Phobos, saxpy: Path, arrays: Any, argumen
     assert said in ran.err
 
 
+def _npy(header: str) -> bytes:
+    """A file of the .npy format's version 1.0, without data."""
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000000,), }\n"), "does not fit the memory"),
+        (_npy("{'descr': '<f4', 'fort((((\n"), "is no .npy file of numbers"),
+        (_npy("{'descr': '|O', 'fortran_order': False, 'shape': (1,), }\n"), "is no .npy file of numbers"),
+        (b"PK\x03\x04garbage", "is no .npy file of numbers"),
+        (b"", "is no .npy file of numbers"),
+    ],
+    ids=["huge", "broken header", "objects", "broken zip", "empty"],
+)
+def test_a_file_that_is_no_array_is_2(phobos: Phobos, saxpy: Path, arrays: Any, content: bytes, said: str) -> None:
+    Path("bad.npy").write_bytes(content)
+    ran = phobos("run", saxpy, "--grid", "3", "X=x.npy", "Y=bad.npy", "a=1")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(f"error: bad.npy for `Y` {said}")
+
+
 @pytest.mark.parametrize("grid", ["", "0", "1,2,3,4", "1,-1", "x", "1.5"])
 def test_a_wrong_grid_is_2(phobos: Phobos, saxpy: Path, grid: str) -> None:
     ran = phobos("run", saxpy, f"--grid={grid}")
@@ -134,3 +157,42 @@ def test_a_file_without_a_kernel_and_a_folder_are_2(phobos: Phobos, tmp_path: Pa
     assert "empty.ph has no kernel" in phobos("run", "empty.ph", "--grid", "1").err
     assert phobos("run", "empty.ph", "--grid", "1").status == 2
     assert phobos("run", ".", "--grid", "1").err == "error: . is a folder; name one .ph file\n"
+
+
+PRODUCT = """\
+@launch(128)
+kernel product(A: tensor<f32>[32, 32], B: tensor<f32>[32, 32], C: tensor<f32>[32, 32]) {
+  var a = A[:, :]
+  var b = B[:, :]
+  C[:, :] = dot(a, b)
+}
+"""
+
+
+def test_a_profile_tells_the_shared_traffic_of_each_line(phobos: Phobos, tmp_path: Path) -> None:
+    (tmp_path / "product.ph").write_text(PRODUCT)
+    np.save(tmp_path / "x.npy", np.zeros((32, 32), np.float32))
+    ran = phobos("run", "product.ph", "--profile", "--grid", "1", "A=x.npy", "B=x.npy", "C=x.npy")
+    assert ran.status == 0
+    head, *rows, total = ran.out.splitlines()
+    assert head.split()[:5] == ["line", "instruction", "bits", "times", "accesses"]
+    # line, instruction, bits, x, times, accesses of a warp, passes, those of conflicts, degree
+    cells = [[cell.replace(",", "") for cell in row.split()] for row in rows]
+    for line in ("3", "4"):
+        assert sum(int(c[2]) // 8 * 32 * int(c[5]) for c in cells if c[0] == line) == 32 * 32 * 4
+    for _, _, bits, _, _, accesses, passes, conflicts, degree in cells:
+        phases = max(1, int(bits) // 32) * int(accesses)
+        assert int(passes) == phases + int(conflicts) <= phases * int(degree)
+    assert f"of {sum(int(c[6]) for c in cells):,} passes" in total
+
+
+def test_a_profile_needs_the_emulator(phobos: Phobos, saxpy: Path, arrays: Any) -> None:
+    ran = phobos("run", saxpy, "--profile", "--device", "reference", "--grid", "1", "X=x.npy", "Y=y.npy", "a=1")
+    assert (ran.status, ran.out) == (2, "")
+    assert "--profile needs --device emulator" in ran.err
+
+
+def test_a_profile_of_a_kernel_without_shared_memory(phobos: Phobos, saxpy: Path, arrays: Any) -> None:
+    ran = phobos("run", saxpy, "--profile", "--grid", "3", "X=x.npy", "Y=y.npy", "a=1")
+    assert (ran.status, ran.err) == (0, "")
+    assert "no access to shared memory" in ran.out

@@ -237,6 +237,19 @@ def test_races_are_collected_once_for_each_pair_of_lines(kernel: Kernel) -> None
     assert len(execute(kernel, unrolled, grid=4).findings) == 2
 
 
+def test_blocks_at_different_places_of_a_loop_keep_their_own_time(kernel: Kernel) -> None:
+    # Block b goes round b + 1 times; each time every thread writes its word and reads its neighbour's.
+    body = (
+        ADDRESSES
+        + """mov.u32 %r1, %ctaid.x; mov.u32 %r2, 0;
+    LOOP: st.shared.u32 [%r9], %r2; bar.sync 0; ld.shared.u32 %r3, [%r11]; {}
+    add.u32 %r2, %r2, 1; setp.le.u32 %p1, %r2, %r1; @%p1 bra LOOP; ret;"""
+    )
+    assert kinds(execute(kernel, body.format(BARRIER), grid=6)) == []
+    assert kinds(execute(kernel, body.format(""), grid=1)) == []
+    assert kinds(execute(kernel, body.format(""), grid=2)) == ["race-shared"]
+
+
 # Races in global memory
 
 NEIGHBOUR = "xor.b64 %rd1, %o, 4; add.s64 %rd1, %rd1, %g0;"

@@ -331,3 +331,12 @@ def test_pairs_of_integers(apply: Apply) -> None:
     }.items():
         got = apply(f"{name} %d, %a, %b;", "u4", **rows)
         np.testing.assert_array_equal(got.view(np.int16), expected, name)
+
+
+@pytest.mark.parametrize("form", ["f16", "bf16"])
+def test_functions_of_pairs(apply: Apply, form: str) -> None:
+    a = raw(samples(form, 200, 44))
+    for name in ("neg", "abs", "tanh.approx", "ex2.approx" if form == "f16" else "ex2.approx.ftz"):
+        single = apply(f"{name}.{form} %d, %a;", a.dtype, a=a)
+        double = apply(f"{name}.{form}x2 %d, %a;", "u4", a=a.view(np.uint32))
+        np.testing.assert_array_equal(double.view(np.uint16), single.view(np.uint16), name)

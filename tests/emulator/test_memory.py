@@ -212,6 +212,25 @@ def test_atomics_return_what_was_there(kernel: Kernel) -> None:
     assert sorted(out.tolist()) == [5 + 2 * i for i in range(64)]
 
 
+def test_many_threads_add_to_few_words(kernel: Kernel) -> None:
+    # Thread t adds t + 1 to word t % 3.
+    out, cells = np.zeros(64, np.uint32), np.array([10, 20, 0xFFFFFFF0], np.uint32)
+    body = (
+        "rem.u32 %r1, %t, 3; mul.wide.u32 %rd1, %r1, 4; add.s64 %rd1, %rd1, %g1;"
+        "add.u32 %r3, %t, 1; atom.global.add.u32 %r2, [%rd1], %r3; st.global.u32 [%q], %r2; ret;"
+    )
+    launch(kernel(body, parameters=2), "k", (1, 1, 1), [out, cells])
+    for word, start in enumerate([10, 20, 0xFFFFFFF0]):
+        threads = range(word, 64, 3)
+        assert cells[word] == (start + sum(t + 1 for t in threads)) % (1 << 32)
+        # In some order, each found the word as the one before it left it.
+        found = {int(out[t]): t + 1 for t in threads}
+        value = start
+        for _ in threads:
+            value = (value + found[value]) % (1 << 32)
+        assert value == cells[word]
+
+
 def test_exchange_loses_nothing(kernel: Kernel) -> None:
     out, cell = np.zeros(64, np.uint32), np.full(1, 1000, np.uint32)
     body = "atom.global.exch.b32 %r1, [%g1], %t; st.global.u32 [%q], %r1; ret;"

@@ -178,3 +178,19 @@ def test_a_short_last_warp(kernel: Kernel) -> None:
     body = "redux.sync.add.u32 %r1, %t, 0xffffffff; st.global.u32 [%q], %r1; ret;"
     launch(kernel(body, threads=48), "k", (1, 1, 1), [out])
     np.testing.assert_array_equal(out, [sum(range(32))] * 32 + [sum(range(32, 48))] * 16)
+
+
+def test_float_extremes_over_a_warp(apply: Apply) -> None:
+    a = np.linspace(-3, 4, 64, dtype=np.float32)
+    a[5], a[40] = np.nan, -9
+    np.testing.assert_array_equal(
+        apply("redux.sync.max.f32 %d, %a, 0xffffffff;", "f4", a=a), [a[31]] * 32 + [a[63]] * 32
+    )
+    got = apply("redux.sync.max.abs.NaN.f32 %d, %a, 0xffffffff;", "f4", a=a)
+    np.testing.assert_array_equal(got, [np.nan] * 32 + [9] * 32)
+
+
+def test_match_of_64_bits(apply: Apply) -> None:
+    a = np.array([lane % 2 << 40 for lane in range(64)], np.uint64)
+    got = apply("match.any.sync.b64 %d, %a, 0xffffffff;", "u4", a=a)
+    np.testing.assert_array_equal(got, [0x55555555, 0xAAAAAAAA] * 32)

@@ -11,6 +11,7 @@ ORDER = [
     "language",
     "syntax",
     "analysis",
+    "layouts",
     "ir",
     "lower",
     "passes",
@@ -25,6 +26,7 @@ ORDER = [
 
 # Independence that the order alone does not give: the executions must not share code with the compiler.
 FORBIDDEN = {
+    "layouts": {"language", "syntax", "analysis"},
     "reference": {"ir", "lower", "passes", "codegen", "toolchain", "report"},
     "emulator": {
         "syntax",

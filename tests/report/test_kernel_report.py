@@ -11,6 +11,7 @@ from phobos_core.report import text
 from phobos_core.report.as_json import build_json
 from phobos_core.report.collect import collect
 from phobos_core.report.model import Assembler, Toolchain
+from phobos_core.report.sass.model import Code, LoopCode
 from phobos_core.report.style import PLAIN
 from phobos_core.toolchain.messages import Resources
 
@@ -143,6 +144,7 @@ def test_json_has_the_contract_keys_and_values() -> None:
             "cliff": "4 registers fewer: 2 blocks",
             "status": "ok",
             "notes": ["a note"],
+            "code": None,
         }
     ]
 
@@ -188,6 +190,14 @@ def test_the_text_report_says_all_of_it() -> None:
         "  notes       a note",
         "  wrote       build/k.ptx",
     ]
+
+
+def test_the_text_report_tells_the_loops_of_the_machine_code() -> None:
+    report = collect(KERNEL, "k.ph", USED, dims={})
+    loop = LoopCode("L1", 14, 1, 0x40, 0x200, 30, {"FFMA": 27, "LDS": 3}, 0.9)
+    said = text.full(replace(report, code=Code(50, 40, (loop,), (), (), ())), PLAIN)
+    assert "  loops       L1  line 14  30 instructions  90.0% math  FFMA 27, LDS 3" in said.splitlines()
+    assert "loops       none" in text.full(replace(report, code=Code(50, 40, (), (), (), ())), PLAIN)
 
 
 def test_spills_are_never_silent_and_name_what_caps_the_registers() -> None:

@@ -125,6 +125,21 @@ def test_an_emulator_finding_shows_both_places_of_a_race() -> None:
     assert source.text[other.start : other.end] == b"A[1] = 2.0"
 
 
+def test_a_profile_runs_the_kernel_and_counts_what_its_threads_do() -> None:
+    source = (
+        "@launch(64)\nkernel rows(X: tensor<f32>[4, 64], Y: tensor<f32>[4, 1]) {\n"
+        "  var t = X[:, :]\n  Y[:, :] = rowsum(dot_t(t, t))\n}\n"
+    )
+    x, y = np.ones((4, 64), np.float32), np.zeros((4, 1), np.float32)
+    profile = phobos.compile_text(source)["rows"].profile(1, x, y)
+    np.testing.assert_array_equal(y, np.full((4, 1), 256.0))
+    assert profile.instructions >= 64
+    staged = [each for each in profile.shared if each.line == 3]
+    assert sum(each.bits // 8 * 32 * each.accesses for each in staged) == 4 * 64 * 4
+    assert [each.line for each in profile.shared] == sorted(each.line or 0 for each in profile.shared)
+    assert all(each.degree >= 1 and each.conflicts == each.passes - each.phases >= 0 for each in profile.shared)
+
+
 def test_devices_that_there_are_not(saxpy: phobos.Kernel) -> None:
     with pytest.raises(phobos.LaunchError, match="`cuda` is not supported yet"):
         saxpy.launch(1, f32(1, 2, 3, 4), f32(1, 2, 3, 4), 1.0, device="cuda")

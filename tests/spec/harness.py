@@ -37,6 +37,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+# A run of a source that names no target is one on each; the second has neither cp.async nor bf16.
+TARGETS = ("sm_80", "sm_75")
 FENCE = re.compile(r"^```(\w+)?[ ]*(.*)$")
 EXPECTATION = re.compile(r"//\s*(error|warning|note): \[([\w-]+)\]\s*(.*?)\s*(?=$|//)")
 
@@ -71,12 +73,16 @@ class Case:
     name: str
     line: int  # of the block in the page, from 1
     source: str
-    target: str = "sm_80"
+    targets: tuple[str, ...] = TARGETS  # to run on, the first of them for everything else
     dims: dict[str, int] = field(default_factory=dict)
     index_bits: Literal[32, 64] = 64
     runs: list[Block] = field(default_factory=list)
     patterns: list[Block] = field(default_factory=list)
     reports: list[Block] = field(default_factory=list)
+
+    @property
+    def target(self) -> str:
+        return self.targets[0]
 
     @property
     def expectations(self) -> list[Expectation]:
@@ -110,10 +116,10 @@ def read_page(path: Path) -> list[Case]:
         if kind == "phobos":
             seen += 1
             words = dict(word.split("=") for word in options.split() if "=" in word)
-            target = words.pop("target", "sm_80")
+            targets = (words.pop("target"),) if "target" in words else TARGETS
             bits: Literal[32, 64] = 32 if words.pop("index_bits", "64") == "32" else 64
             dims = {k: int(v) for k, v in words.items()}
-            cases.append(Case(f"{heading} #{seen}", start, body, target, dims, bits))
+            cases.append(Case(f"{heading} #{seen}", start, body, targets, dims, bits))
         elif kind in ("run", "ptx", "report"):
             block = Block(start + 1, options, body)
             {"run": cases[-1].runs, "ptx": cases[-1].patterns, "report": cases[-1].reports}[kind].append(block)

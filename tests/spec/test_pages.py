@@ -100,13 +100,22 @@ def test_diagnostics(case: Case) -> None:
     assert not left, f"page line {case.line + left[0][0] + 1}: not expected: {left[0][1]}"
 
 
-@pytest.mark.parametrize("device", ["reference", "emulator"])
-@pytest.mark.parametrize(("case", "block"), params_of("runs"))
+def launches() -> list[Any]:
+    """Every run on the reference, and on the emulator as each target compiles it."""
+    found = []
+    for name, case in CASES:
+        for block in case.runs:
+            for device, target in [("reference", case.target), *(("emulator", target) for target in case.targets)]:
+                if block.words.get("device", device) == device:
+                    which = f"{name}:{block.line}:{device}:{target}"
+                    found.append(pytest.param(case, block, device, target, id=which))
+    return found
+
+
+@pytest.mark.parametrize(("case", "block", "device", "target"), launches())
 @np.errstate(all="ignore")
-def test_runs(case: Case, block: Block, device: Device) -> None:
-    if block.words.get("device", device) != device:
-        return
-    kernel = compiled(case, block)
+def test_runs(case: Case, block: Block, device: Device, target: str) -> None:
+    kernel = compiled(case, block, target)
     (params,) = (k.kernel.params for k in checked(case).kernels if k.kernel.name == kernel.name)
     grid = tuple(int(n) for n in block.words.get("grid", "1").split(","))
     namespace: dict[str, Any] = dict(NAMES)

@@ -121,6 +121,8 @@ def apply(data: Array, places: Index, update: Update, values: list[Array], retur
     if not returns and isinstance(update, np.ufunc):
         update.at(data, places, values[0])
         return None
+    if update is np.add and data.dtype.kind != "f":
+        return _running_sums(data, places, values[0], order)
     # The k-th access to a place goes after the one before it: all first ones, then all second ones.
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
     lengths = np.diff(np.append(starts, ordered.size))
@@ -136,5 +138,18 @@ def apply(data: Array, places: Index, update: Update, values: list[Array], retur
 
 
 _WORDS = " ".join((*UPDATES, *MEMORY_WORDS, "noftz"))
+
+
+def _running_sums(data: Array, places: Index, values: Array, order: Index) -> Array:
+    """Integer additions, whose order does not matter: each lane finds the sum of those before it."""
+    ordered, added = places[order], values[order]
+    before = np.cumsum(added, dtype=data.dtype) - added
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    lengths = np.diff(np.append(starts, ordered.size))
+    result = np.empty(places.size, data.dtype)
+    result[order] = data.take(ordered) + before - np.repeat(before[starts], lengths)
+    np.add.at(data, places, values)
+    return result
+
 
 TABLE: dict[str, Entry] = {"atom": entry(atomic, _WORDS, operands=(3, 4)), "red": entry(atomic, _WORDS, operands=2)}

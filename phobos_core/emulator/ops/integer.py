@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from phobos_core.emulator.decode import Decoder, Entry, Handler, MicroOp, Value, entry, unsupported
-from phobos_core.emulator.machine import Array
+from phobos_core.emulator.machine import Active, Array
 from phobos_core.emulator.ptx import Instruction
 
 INTEGERS = frozenset(f"{kind}{bits}" for kind in "bsu" for bits in (8, 16, 32, 64))
@@ -88,12 +88,11 @@ def _with_carry(decoder: Decoder, at: Instruction) -> MicroOp:
         if sets:
             carry[...] = out
 
-    def masked(active: object) -> None:
+    def masked(active: Active) -> None:
         total, out = compute(values())
-        mask = active.mask  # type: ignore[attr-defined]
-        np.putmask(destination, mask, total)
+        np.putmask(destination, active.mask, total)
         if sets:
-            np.putmask(carry, mask, out)
+            np.putmask(carry, active.mask, out)
 
     return MicroOp(full, masked)
 

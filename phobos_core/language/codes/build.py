@@ -23,8 +23,8 @@ PIPELINED = (
 def transposed(extent: str) -> str:
     return (
         "kernel example(A: tensor<f32>[256, 256], C: tensor<f32>[256, 256]) {\n"
-        f"  var t = transpose(A[0 :+ {extent}, 0 :+ {extent}])\n"
-        f"  C[0 :+ {extent}, 0 :+ {extent}] = t\n}}\n"
+        f"  var t = A[0 :+ {extent}, 0 :+ {extent}]\n"
+        f"  C[0 :+ {extent}, 0 :+ {extent}] = t + transpose(t)\n}}\n"
     )
 
 
@@ -138,6 +138,13 @@ CODES: tuple[Code, ...] = (
         "Built-ins",
         "The PTX of a kernel that was accepted is accepted by ptxas: this is a fault of the compiler, or of"
         " the pair of ptxas and target.",
+    ),
+    build(
+        "disassembly-failed",
+        "nvdisasm could not read the machine code",
+        "Built-ins",
+        "`--emit sass` needs an nvdisasm of the CUDA release of the ptxas that made the code: `nvidia-cuda-nvdisasm`"
+        " beside `nvidia-cuda-nvcc`.",
     ),
     build(
         "assembler-timeout",

@@ -6,6 +6,7 @@
 // CHECK:   dot {{.*}} {transposed = false} : tile<f32>[16x32]
 // CHECK:   add
 // CHECK: convert {{.*}} : tile<f16>[16x32]
+// CHECK: decision dot: K walked 16 at a time -- K is known at launch only
 kernel k(A: tensor<f16>[16, K], B: tensor<f16>[K, 32], C: tensor<f16>[16, 32]) {
   C[:, :] = dot(A[:, :], B[:, :])
 }
@@ -40,6 +41,8 @@ kernel k(A: tensor<f32>[16, 64], B: tensor<f32>[64, 32], C: tensor<f32>[16, 32])
 // CHECK: for
 // CHECK:   view %A, {{.*}} {bounds = [none, none]} : view<f32>[32x8, global]
 // CHECK:   math {{.*}} {function = exp} : tile<f32>[32x8]
+// CHECK: decision dot: K walked 16 at a time -- slices of all of it do not fit the 48 KB of shared memory
+// CHECK: decision dot: K walked 8 at a time
 kernel k(A: tensor<f32>[32, 1000], B: tensor<f32>[1000, 32], C: tensor<f32>[32, 32]) {
   C[:, :] = dot(A[:, :], B[:, :])
   C[:, :] = dot(exp(A[:, :]), B[:, :])

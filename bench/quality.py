@@ -1,0 +1,249 @@
+"""What the machine code of comparable kernels is made of, ours beside nvcc's and Triton's: no GPU, no timing.
+
+The PTX of each goes through the same ptxas, and the cubin through the same reading of the machine code. What is told
+is of the largest loop: instructions, the share of multiply-adds among them, what else there is for 512 of these, the
+widths of its shared loads; and registers, spilled bytes and local accesses of the kernel. Triton is asked where
+`PHOBOS_PEERS_PYTHON` names the Python of an environment that has it.
+Run: python -m bench.quality [sm_NN ...]
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.measure import EXAMPLES
+from phobos_core.language.targets import TARGETS
+from phobos_core.report.sass.analyze import analyze
+from phobos_core.report.sass.listing import parse
+from phobos_core.report.sass.model import Code, LoopCode
+from phobos_core.report.source import Source
+from phobos_core.runtime import frontend
+from phobos_core.runtime.compiler import Request, translate
+from phobos_core.runtime.configurations import configurations
+from phobos_core.runtime.options import Options
+from phobos_core.toolchain import find, ptxas, sass
+
+PEERS = Path(__file__).with_name("peers")
+PEERS_PYTHON = "PHOBOS_PEERS_PYTHON"
+DEFAULT_TARGETS = ("sm_80", "sm_120")
+_TARGET = re.compile(r"^\.target\s+(sm_\w+)", re.MULTILINE)
+# What every kernel here computes by.
+PRODUCT = "FFMA"
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """`ours` are the configurations to try, the first that fits the target is told; `peer` names the others' kernel.
+
+    `shape` is what the peers compute in one block, `least_share` the part of multiply-adds that the largest loop of
+    ours is to have, where there is a limit.
+    """
+
+    name: str
+    source: Path
+    ours: tuple[Mapping[str, int], ...]
+    peer: str
+    shape: str
+    least_share: float | None = None
+
+
+CASES = (
+    Case(
+        "SGEMM, whole tiles",
+        EXAMPLES / "sgemm_aligned.ph",
+        tuple({"TILE_M": m, "TILE_N": n, "TILE_K": 8} for m, n in ((128, 128), (128, 64), (64, 64), (32, 32))),
+        "sgemm",
+        "128 x 128 x 8",
+        least_share=0.90,
+    ),
+    Case(
+        "flash attention f32",
+        EXAMPLES / "flash_attention.ph",
+        ({"BR": 64, "BC": 32, "D": 64}, {"BR": 32, "BC": 32, "D": 64}),
+        "flash_attention",
+        "64 x 32 x 64",
+    ),
+)
+
+
+class Missing(Exception):
+    """A compiler that is not there, or that cannot make this kernel; the text says what would change that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """A kernel as PTX: what made it, in which shape, and the name of its entry."""
+
+    shape: str
+    ptx: str
+    entry: str
+
+
+def phobos(case: Case, target: str) -> Emitted:
+    source = Source(case.source.name, case.source.read_bytes())
+    refused = ""
+    for config in case.ours:
+        # As `-D` gives them: a comparison may want a shape that is not among the choices.
+        options = Options(target, dict(config))
+        (placed,) = frontend.check(source, options).kernels
+        made = translate(Request(source, placed, target, next(configurations(placed.kernel, options)), 64))
+        if made.ptx is not None:
+            shape = " x ".join(str(value) for value in config.values())
+            return Emitted(shape, made.ptx, placed.kernel.name)
+        refused = made.diagnostics[0].message.partition(";")[0]
+    raise Missing(f"no configuration fits: {refused}")
+
+
+def nvcc(case: Case, target: str) -> Emitted:
+    tools = find.candidates("nvcc")
+    if not tools:
+        raise Missing("no nvcc found; `pip install nvidia-cuda-nvcc nvidia-cuda-crt nvidia-cuda-runtime` brings one")
+    with tempfile.TemporaryDirectory(prefix="phobos-") as folder:
+        output = Path(folder, "kernel.ptx")
+        _run([tools[0], f"-arch={target}", "-ptx", PEERS / f"{case.peer}.cu", "-o", output])
+        return Emitted(case.shape, output.read_text(), case.peer)
+
+
+def triton(case: Case, target: str) -> Emitted:
+    python = os.environ.get(PEERS_PYTHON)
+    if python is None:
+        raise Missing(
+            "not asked: `python -m venv peers`, `peers/bin/pip install triton`, "
+            f"and run again with {PEERS_PYTHON}=peers/bin/python"
+        )
+    with tempfile.TemporaryDirectory(prefix="phobos-") as folder:
+        entry = _run([python, PEERS / "triton_kernels.py", case.peer, target, folder]).split()[-1]
+        return Emitted(case.shape, Path(folder, f"{case.peer}.ptx").read_text(), entry)
+
+
+COMPILERS: Mapping[str, Callable[[Case, str], Emitted]] = {"phobos": phobos, "nvcc": nvcc, "Triton": triton}
+
+
+def _run(command: Sequence[str | Path]) -> str:
+    try:
+        done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Missing(f"{command[0]}: {error.strerror}") from error
+    if done.returncode != 0:
+        raise Missing((done.stderr.strip() or done.stdout.strip()).splitlines()[-1])
+    return done.stdout
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """One row of the table."""
+
+    registers: int
+    spilled: int
+    code: Code
+    loop: LoopCode | None
+
+    @property
+    def products(self) -> int:
+        return self.loop.mix.get(PRODUCT, 0) if self.loop else 0
+
+    @property
+    def share(self) -> float:
+        return self.products / self.loop.instructions if self.loop else 0.0
+
+    def cells(self) -> Iterator[str]:
+        yield str(self.loop.instructions) if self.loop else "-"
+        yield f"{self.share:.1%}"
+        yield str(round(512 * (1 / self.share - 1))) if self.share else "-"
+        yield str(self.loop.mix.get("LDS", 0)) if self.loop else "-"
+        yield ", ".join(f"{count} x {bits}" for bits, count in _widths(self.code).items()) or "-"
+        yield str(self.registers)
+        yield str(self.spilled)
+        yield str(sum(access.count for access in self.code.local_accesses))
+
+
+HEAD = (
+    *("", "block", "loop", PRODUCT, "others / 512", "LDS in loop", "shared loads (bits)"),
+    *("registers", "spilled B", "local"),
+)
+
+
+def _widths(code: Code) -> dict[int, int]:
+    """Shared loads of the whole kernel by their width, the widest first."""
+    found: dict[int, int] = {}
+    for access in code.accesses:
+        if access.operation == "LDS":
+            found[access.bits] = found.get(access.bits, 0) + access.count
+    return dict(sorted(found.items(), reverse=True))
+
+
+def judge(emitted: Emitted, target: str, assembler: ptxas.Ptxas, disassembler: Path) -> Quality:
+    # A compiler may ask for a target's own features, as `sm_120a`.
+    named = _TARGET.search(emitted.ptx)
+    assembly = ptxas.assemble(assembler, emitted.ptx, named[1] if named else target)
+    if assembly.cubin is None or emitted.entry not in assembly.entries:
+        said = "; ".join(message.text for message in assembly.messages) or "no such entry"
+        raise Missing(f"ptxas {assembler.version}: {said}")
+    used = assembly.entries[emitted.entry]
+    code = analyze(parse(emitted.entry, sass.disassemble(disassembler, assembly.cubin)))
+    spilled = used.spill_store_bytes + used.spill_load_bytes
+    return Quality(used.registers, spilled, code, code.largest_loop)
+
+
+def compare(case: Case, target: str, disassembler: Path) -> bool:
+    """Prints the rows of one kernel; whether ours keeps its limits."""
+    assembler = ptxas.for_target(target)
+    if assembler is None:
+        raise SystemExit(ptxas.why_none(target))
+    rows: list[tuple[str, ...]] = [HEAD]
+    notes: list[str] = []
+    met = True
+    for name, compile_with in COMPILERS.items():
+        try:
+            emitted = compile_with(case, target)
+            found = judge(emitted, target, assembler, disassembler)
+        except Missing as missing:
+            notes.append(f"{name}: {missing}")
+            met = met and name != "phobos"
+            continue
+        rows.append((name, emitted.shape, *found.cells()))
+        if name == "phobos" and not _keeps(case, emitted, found):
+            met = False
+            notes.append(f"phobos: missed, {_limit(case)}")
+    print(f"{case.name}, {target}, ptxas {assembler.version}")
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        print(f"  {'  '.join(cells)}".rstrip())
+    for note in notes:
+        print(f"  {note}")
+    print()
+    return met
+
+
+def _keeps(case: Case, emitted: Emitted, found: Quality) -> bool:
+    if found.spilled or found.code.local_accesses:
+        return False
+    return case.least_share is None or (emitted.shape == case.shape and found.share >= case.least_share)
+
+
+def _limit(case: Case) -> str:
+    share = f"; at least {case.least_share:.0%} {PRODUCT} in {case.shape}" if case.least_share is not None else ""
+    return f"the limit is no spills{share}"
+
+
+def main(targets: Sequence[str]) -> int:
+    for target in targets:
+        if target not in TARGETS:
+            raise SystemExit(f"`{target}` is no target; there are {', '.join(TARGETS)}")
+    disassembler = sass.nvdisasm()
+    if disassembler is None:
+        raise SystemExit(f"no nvdisasm found; `pip install {sass.PACKAGE}` brings it")
+    results = [compare(case, target, disassembler) for case in CASES for target in targets or DEFAULT_TARGETS]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
