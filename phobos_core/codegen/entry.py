@@ -102,7 +102,7 @@ def _shared(kernel: Kernel) -> list[str]:
 def _attributes(kernel: Kernel) -> str:
     values = {
         "nvvm.maxntid": kernel.threads,
-        "nvvm.minctasm": kernel.min_blocks,
+        "nvvm.minctasm": kernel.min_blocks or kernel.resident_blocks,
         "nvvm.maxnreg": kernel.max_registers,
     }
     return " ".join(f'"{name}"="{value}"' for name, value in values.items() if value is not None)

@@ -126,6 +126,7 @@ class Kernel:
     persistent: bool = False
     line: int = 0
     file: str = "kernel.ph"
+    resident_blocks: int | None = None
     shared_bytes: int = 0
     shared_bytes_without_reuse: int = 0
     tiles: tuple[Placement, ...] = ()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import product
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 import pytest
@@ -14,6 +15,8 @@ from phobos_core.analysis import check
 from phobos_core.runtime.module import Kernel, Module
 from phobos_core.syntax import parse
 from tests.examples.opinions import OPINIONS, Launch
+
+Choice: TypeAlias = Callable[[str, str], Kernel]
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TARGETS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
@@ -41,11 +44,11 @@ def configurations(name: str) -> list[Mapping[str, int]]:
     return sorted(every, key=lambda c: -int(np.prod(list(c.values()))))
 
 
-def largest(name: str) -> Kernel:
+def largest(name: str, target: str = "sm_80") -> Kernel:
     """The largest configuration that fits; every larger one must say that it does not, and list its tiles."""
     for config in configurations(name):
         try:
-            return only(phobos.compile(EXAMPLES / f"{name}.ph", target="sm_80", config=config))
+            return only(phobos.compile(EXAMPLES / f"{name}.ph", target=target, config=config))
         except phobos.CompileError as error:
             (diagnostic,) = error.diagnostics
             assert diagnostic.code == "over-shared-limit"
@@ -71,9 +74,8 @@ def agree(kernel: Kernel, launch: Launch) -> None:
 @pytest.mark.parametrize("extents", ["whole", "ragged"])
 @pytest.mark.parametrize("choose", [first, largest], ids=["first", "largest"])
 @pytest.mark.parametrize("name", sorted(OPINIONS))
-def test_reference_and_emulator_agree_with_numpy(name: str, choose: object, extents: str) -> None:
-    assert callable(choose)
-    kernel = choose(name)
+def test_reference_and_emulator_agree_with_numpy(name: str, choose: Choice, extents: str) -> None:
+    kernel = choose(name, "sm_80")
     opinion = OPINIONS[name]
     config = kernel.config
     sizes = (opinion.ragged if extents == "ragged" and opinion.ragged else opinion.whole)(config)
@@ -89,8 +91,9 @@ def test_pre_ampere_path_agrees_with_numpy(name: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("choose", [first, largest], ids=["first", "largest"])
 @pytest.mark.parametrize("name", sorted(OPINIONS))
-def test_ptxas_accepts_without_spills(name: str, target: str) -> None:
-    resources = first(name, target).report.resources
+def test_ptxas_accepts_without_spills(name: str, choose: Choice, target: str) -> None:
+    resources = choose(name, target).report.resources
     assert resources.registers
     assert resources.spill_store_bytes == resources.spill_load_bytes == 0
