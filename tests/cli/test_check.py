@@ -102,6 +102,22 @@ def test_a_file_that_is_no_source_is_2(phobos: Phobos, tmp_path: Path, content: 
     assert (ran.status, ran.out, ran.err) == (2, "", f"error: {said}\n")
 
 
+def test_a_byte_order_mark_is_not_counted(phobos: Phobos, broken: Path) -> None:
+    plain = phobos("check", "--format", "json", broken).out
+    text = phobos("check", broken).out
+    broken.write_bytes(b"\xef\xbb\xbf" + broken.read_bytes())
+    assert phobos("check", "--format", "json", broken).out == plain
+    assert phobos("check", broken).out == text
+    first = json.loads(phobos("check", "--format", "json", mistaken_on_the_first_line(b"\xef\xbb\xbf")).out)
+    assert first["diagnostics"][0]["range"]["start"] == {"line": 0, "character": 19}
+
+
+def mistaken_on_the_first_line(before: bytes) -> Path:
+    path = Path("first.ph")
+    path.write_bytes(before + b"kernel k(X: tensor<f33>[N]) {}\n")
+    return path
+
+
 def test_a_file_that_is_not_there_is_2(phobos: Phobos) -> None:
     ran = phobos("check", "absent.ph")
     assert (ran.status, ran.err) == (2, "error: cannot read absent.ph: No such file or directory\n")
