@@ -32,7 +32,7 @@ def cost(cg: Context, value: Value, width: int) -> int:
 
 def anchor_of(cg: Context, value: Value) -> Op | None:
     """The anchor that a tree reaches through ops that keep each element at its place."""
-    found = _ops(cg, value, lambda op: OPS[op.name].elementwise or op.name == "tril")
+    found = _ops(cg, value, lambda op: OPS[op.name].elementwise or op.name in ("tril", "gather"))
     return next((op for op in found if OPS[op.name].anchor), None)
 
 

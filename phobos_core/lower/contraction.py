@@ -46,9 +46,10 @@ def contract(c: Context, e: p.Contract, product: Product) -> Value:
 
 
 def contract_into(c: Context, e: p.Contract, target: Window, product: Product, *, from_zero: bool) -> bool:
-    """Walks K adding into `target` itself; False where K is not walked or `target` has another type."""
+    """Walks K adding into `target` itself; False where K is not walked or `target` has another type or shape."""
     step = _step(c, e)
-    if step is None or element_of(target.mem.type) != e.type.element:
+    shape = tuple(c.emit.facts.constant(axis.extent) for axis in target.axes)
+    if step is None or element_of(target.mem.type) != e.type.element or shape != c.shape(e.type.shape):
         return False
     _accumulate(c, e, target, step, product, from_zero=from_zero)
     return True

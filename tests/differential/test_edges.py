@@ -84,3 +84,45 @@ kernel k(A: tensor<f16>[1, 8], B: tensor<f16>[4, 8], S: tensor<f16>[1, 1], O: te
     o = np.zeros((1, 4), np.float32)
     launch(device, source, a, b, s, o)
     np.testing.assert_array_equal(o, (a - s).astype(np.float32) @ (b + s).astype(np.float32).T)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_product_over_a_dynamic_k_broadcasts(device: str) -> None:
+    """A column or a row of sums, walked along K, goes to every column or row of its target."""
+    source = """\
+@launch(32)
+kernel k(A: tensor<f32>[8, K], B: tensor<f32>[1, K], O: tensor<f32>[8, 8], P: tensor<f32>[8, 8], Q: tensor<f32>[8, 8]) {
+  var column: tile<f32>[8, 8] = 1.0
+  column += dot_t(A[:, :], B[:, :])
+  O[:, :] = column
+  var row: tile<f32>[8, 8] = dot_t(B[:, :], A[:, :])
+  P[:, :] = row
+  Q[:, :] += dot_t(A[:, :], B[:, :])
+}
+"""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float32) for shape in ((8, 20), (1, 20)))
+    o, p, q = (np.ones((8, 8), np.float32) for _ in range(3))
+    launch(device, source, a, b, o, p, q)
+    expected = np.broadcast_to(a @ b.T, (8, 8))
+    np.testing.assert_array_equal(o, expected + 1)
+    np.testing.assert_array_equal(p, expected.T)
+    np.testing.assert_array_equal(q, expected + 1)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_gather_at_reduced_and_contracted_indices(device: str) -> None:
+    source = """\
+@launch(64)
+kernel k(T: tensor<f32>[64], X: tensor<i32>[4, 8], Y: tensor<i8>[4, 8], O: tensor<f32>[4, 1], P: tensor<f32>[4, 4]) {
+  O[:, :] = gather(T[:], rowmax(X[:, :])) + 1.0
+  P[:, :] = gather(T[:], dot_t(Y[:, :], Y[:, :]))
+}
+"""
+    rng = np.random.default_rng(0)
+    table = rng.integers(-9, 10, 64).astype(np.float32)
+    x, y = rng.integers(0, 60, (4, 8)).astype(np.int32), rng.integers(0, 3, (4, 8)).astype(np.int8)
+    o, p = np.zeros((4, 1), np.float32), np.zeros((4, 4), np.float32)
+    launch(device, source, table, x, y, o, p)
+    np.testing.assert_array_equal(o, table[x.max(axis=1, keepdims=True)] + 1)
+    np.testing.assert_array_equal(p, table[y.astype(int) @ y.astype(int).T])
