@@ -180,3 +180,10 @@ def test_checking_loads_neither_numpy_nor_llvm(saxpy: Path, tmp_path: Path) -> N
         [sys.executable, "-c", PRINTED_MODULES, str(tmp_path / saxpy)], capture_output=True, text=True, check=True
     )
     assert ran.stdout.splitlines()[-1] == "0"
+
+
+def test_a_bound_dimension_that_breaks_a_promise_is_shown_with_its_value(phobos: Phobos) -> None:
+    Path("k.ph").write_text("@aligned(M = 64)\nkernel k(A: tensor<f32>[M]) {\n  A[0 :+ 64] = A[0 :+ 64] * 2.0\n}\n")
+    ran = phobos("check", "-D", "M=100", "--format", "concise", "k.ph")
+    assert ran.status == 1
+    assert "`@aligned` promises that `M` is a whole number of `64`, and it is 100" in ran.out
