@@ -1,10 +1,15 @@
-"""In CI a skipped test is a failure, since CI installs everything that a test may ask for."""
+"""What holds for every test: no deadlines; and in CI, which installs everything that a test may ask for, no skips."""
 
 import os
 from collections.abc import Generator
 from typing import TypeVar
 
+import hypothesis
 import pytest
+
+# How long an example takes says nothing of a kernel, and much of what else the machine does.
+hypothesis.settings.register_profile("phobos", deadline=None)
+hypothesis.settings.load_profile("phobos")
 
 Report = TypeVar("Report", pytest.TestReport, pytest.CollectReport)
 

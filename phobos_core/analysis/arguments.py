@@ -38,8 +38,18 @@ def count_fits(cx: Context, node: ast.Call, builtin: Builtin) -> bool:
             return True
     signature = builtin.signature(builtin.forms[0])
     arguments = "1 argument" if count == 1 else f"{count} arguments"
-    cx.error("argument-count", node.span, f"`{signature}` has {arguments} here")
+    cx.error("argument-count", node.span, f"`{signature}` has {arguments} here, and takes {_counts(builtin)}")
     return False
+
+
+def _counts(builtin: Builtin) -> str:
+    """`2`, `4 or 5`, `at least 1`."""
+    least = {form.least_arguments for form in builtin.forms}
+    most = [form.most_arguments for form in builtin.forms]
+    known = [count for count in most if count is not None]
+    if len(known) < len(most):
+        return f"at least {min(least)}"
+    return " or ".join(map(str, sorted(least | set(known))))
 
 
 def match(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> Matched | None:

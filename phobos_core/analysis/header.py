@@ -123,7 +123,8 @@ def resolve_aligned(cx: Context, header: Header, params: tuple[ast.Param, ...]) 
         if name in cx.dims:
             require(cx, pg.Requirement(dim, "multiple of", unit, f"{name} % {unit} == 0"))
         else:
-            message = f"`@aligned` promises that `{name}` is a whole number of `{unit}`, and it is not"
+            found = "it is not" if dim.names else f"it is {dim}"
+            message = f"`@aligned` promises that `{name}` is a whole number of `{unit}`, and {found}"
             whole = _is_zero(remainder(dim, unit))
             constrain(cx, "aligned-mismatch", promise.span, message, (dim, unit), whole)
     return aligned

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from phobos_core.cli.status import CommandError
-from phobos_core.report.source import Source
+from phobos_core.report.source import Source, without_mark
 
 SUFFIX = ".ph"
 MAX_SOURCE_BYTES = 4 * 1024 * 1024
@@ -75,7 +75,7 @@ def read_source(path: Path) -> Source:
     if b"\0" in text:
         line = text.count(b"\n", 0, text.index(b"\0")) + 1
         raise CommandError(f"{path} is not text: a zero byte on line {line}")
-    return Source(str(path), text)
+    return Source(str(path), without_mark(text))
 
 
 def write(path: Path, data: bytes) -> None:

@@ -5,6 +5,7 @@ In: a file's name and its bytes. Out: line numbers, columns and line texts of by
 
 from __future__ import annotations
 
+import codecs
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -37,6 +38,11 @@ class Source:
     def line_text(self, line: int) -> str:
         """A line without its end."""
         return self.lines.line(line).decode("utf-8", "replace")
+
+
+def without_mark(text: bytes) -> bytes:
+    """A file's text without the byte order mark before it, which editors do not count."""
+    return text.removeprefix(codecs.BOM_UTF8)
 
 
 @dataclass(frozen=True, slots=True)

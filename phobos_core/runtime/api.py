@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.language.targets import DEFAULT
 from phobos_core.report import diagnostics as rendering
-from phobos_core.report.source import Finding, Source, in_order
+from phobos_core.report.source import Finding, Source, in_order, without_mark
 from phobos_core.report.style import PLAIN
 from phobos_core.runtime import frontend
 from phobos_core.runtime.configurations import check_names, configurations
@@ -50,7 +50,7 @@ def compile(
     Raises CompileError where the source is wrong, UsageError where an argument is, OSError where there is no file.
     """
     file = Path(path)
-    return _compile(Source(str(file), file.read_bytes()), target, config, dims, index_bits)
+    return _compile(Source(str(file), without_mark(file.read_bytes())), target, config, dims, index_bits)
 
 
 def compile_text(

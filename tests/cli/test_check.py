@@ -102,6 +102,22 @@ def test_a_file_that_is_no_source_is_2(phobos: Phobos, tmp_path: Path, content: 
     assert (ran.status, ran.out, ran.err) == (2, "", f"error: {said}\n")
 
 
+def test_a_byte_order_mark_is_not_counted(phobos: Phobos, broken: Path) -> None:
+    plain = phobos("check", "--format", "json", broken).out
+    text = phobos("check", broken).out
+    broken.write_bytes(b"\xef\xbb\xbf" + broken.read_bytes())
+    assert phobos("check", "--format", "json", broken).out == plain
+    assert phobos("check", broken).out == text
+    first = json.loads(phobos("check", "--format", "json", mistaken_on_the_first_line(b"\xef\xbb\xbf")).out)
+    assert first["diagnostics"][0]["range"]["start"] == {"line": 0, "character": 19}
+
+
+def mistaken_on_the_first_line(before: bytes) -> Path:
+    path = Path("first.ph")
+    path.write_bytes(before + b"kernel k(X: tensor<f33>[N]) {}\n")
+    return path
+
+
 def test_a_file_that_is_not_there_is_2(phobos: Phobos) -> None:
     ran = phobos("check", "absent.ph")
     assert (ran.status, ran.err) == (2, "error: cannot read absent.ph: No such file or directory\n")
@@ -164,3 +180,10 @@ def test_checking_loads_neither_numpy_nor_llvm(saxpy: Path, tmp_path: Path) -> N
         [sys.executable, "-c", PRINTED_MODULES, str(tmp_path / saxpy)], capture_output=True, text=True, check=True
     )
     assert ran.stdout.splitlines()[-1] == "0"
+
+
+def test_a_bound_dimension_that_breaks_a_promise_is_shown_with_its_value(phobos: Phobos) -> None:
+    Path("k.ph").write_text("@aligned(M = 64)\nkernel k(A: tensor<f32>[M]) {\n  A[0 :+ 64] = A[0 :+ 64] * 2.0\n}\n")
+    ran = phobos("check", "-D", "M=100", "--format", "concise", "k.ph")
+    assert ran.status == 1
+    assert "`@aligned` promises that `M` is a whole number of `64`, and it is 100" in ran.out

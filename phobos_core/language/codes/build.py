@@ -82,15 +82,6 @@ CODES: tuple[Code, ...] = (
         "Bounds and masking",
         "A dimension that `-D` or `@autotune` binds keeps the promises of @aligned and fits the tiles that"
         " are made from it.",
-        "@aligned(M = 64)\n"
-        "kernel example(A: tensor<f32>[M, 64]) {\n"
-        "  let row = ctx.block.x * 64\n"
-        "  A[row :+ 64, :] = A[row :+ 64, :] * 2.0\n}\n",
-        "@aligned(M = 4)\n"
-        "kernel example(A: tensor<f32>[M, 64]) {\n"
-        "  let row = ctx.block.x * 4\n"
-        "  A[row :+ 4, :] = A[row :+ 4, :] * 2.0\n}\n",
-        options=("-D", "M=100"),
     ),
     build(
         "index-width-kept",
@@ -109,9 +100,8 @@ CODES: tuple[Code, ...] = (
         "A thread needs more registers than it may have, so some live in local memory, which is slow. Raise"
         " max_regs of @launch, or make the tiles smaller.",
         "@launch(256, 1, 16)\n"
-        "kernel example(A: tensor<f32>[128, 128], B: tensor<f32>[128, 128], C: tensor<f32>[128, 128]) {\n"
-        "  var c: tile<f32>[128, 128] = dot(A[:, :], B[:, :])\n"
-        "  C[:, :] = c\n}\n",
+        "kernel example(A: tensor<f64>[64, 64], B: tensor<f64>[64, 64], C: tensor<f64>[64, 64]) {\n"
+        "  C[:, :] = A[:, :] / B[:, :] + B[:, :] / (A[:, :] + 1.0)\n}\n",
         COPY,
         options=("--deny", "spills"),
     )._replace(severity="warning"),
