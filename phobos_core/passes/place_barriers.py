@@ -266,7 +266,10 @@ class Flow:
 def _that_matter(accesses: Mapping[Op, list[Access]]) -> dict[Op, list[Access]]:
     """Without those of tensors that the kernel only reads."""
     written = {a.region.buffer for mine in accesses.values() for a in mine if a.write}
-    return {op: [a for a in mine if a.bytes is not None or a.region.buffer in written] for op, mine in accesses.items()}
+    return {
+        op: mine and [a for a in mine if a.bytes is not None or a.region.buffer in written]
+        for op, mine in accesses.items()
+    }
 
 
 def _depth(index: Index, op: Op) -> int:

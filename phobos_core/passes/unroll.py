@@ -5,8 +5,9 @@ becomes
     for i in range(lo, hi - (n - 1) * s, n * s) { body at i; body at i + s; ... }
     for i in range(rest, hi, s) { body }                       with rest = lo + turns * n * s
 
-In: loops with an `unroll` attribute and a constant step. Out: none with that attribute; what was
-unrolled says so in `unrolled`, for messages. Each copy has its own tiles.
+In: loops with an `unroll` attribute and a constant step. Out: none with that attribute; what was unrolled says so in
+`unrolled`, for messages. Each copy has its own tiles. A kernel that would become too large for what follows is an
+error before a copy is made.
 """
 
 from __future__ import annotations
@@ -17,17 +18,47 @@ from dataclasses import replace
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.integers import Integers, of_kernel
 from phobos_core.ir.module import Block, Kernel, Op, Value
-from phobos_core.ir.rewrite import clone, rewrite
+from phobos_core.ir.rewrite import clone, rewrite, walk
+from phobos_core.passes.errors import PassError
+
+# Ops that a kernel may have after unrolling. Most become one or two instructions, so this is above what `large-code`
+# warns of. LLVM's time grows with the square of the code: it takes about ten seconds here, minutes at a few times this.
+MOST_OPS = 32_768
 
 
 def unroll(kernel: Kernel) -> Kernel:
     facts = of_kernel(kernel)
+    total = _size(kernel.body)
 
     def visit(op: Op) -> Sequence[Op] | None:
-        return _unrolled(facts, op) if op.name == "for" and "unroll" in op.attrs else None
+        nonlocal total
+        if op.name != "for" or "unroll" not in op.attrs:
+            return None
+        size = _size(op.regions[0])
+        total += op.attrs["unroll"] * size
+        if total > MOST_OPS:
+            raise _too_large(kernel, op, size, total)
+        return _unrolled(facts, op)
 
     body = rewrite(kernel.body, visit)
     return kernel if body is kernel.body else replace(kernel, body=body)
+
+
+def _size(block: Block) -> int:
+    return sum(1 for _ in walk(block))
+
+
+def _too_large(kernel: Kernel, loop: Op, size: int, total: int) -> PassError:
+    """The error at the loop with which the kernel passes the limit."""
+    times = loop.attrs["unroll"]
+    fitting = (MOST_OPS - (total - times * size)) // size
+    return PassError(
+        "unrolled-too-far",
+        loop.line,
+        f"`for<unroll {times}>` makes `{kernel.name}` too large to compile: {times:,} copies of the {size:,} "
+        f"operations of this body, where a kernel may have {MOST_OPS:,} in all",
+        f"unroll at most {fitting} times" if fitting > 1 else "make this loop a plain `for`, or unroll the others less",
+    )
 
 
 def _unrolled(facts: Integers, loop: Op) -> list[Op]:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from phobos_core.language.codes import CODES
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report.source import Source
 from phobos_core.runtime import assembly, frontend
 from phobos_core.runtime.assembly import MANY_INSTRUCTIONS, instructions
-from phobos_core.runtime.compiler import Compiled, Request, compile_kernel
+from phobos_core.runtime.compiler import Compiled, Request, compile_kernel, translate
 from phobos_core.runtime.configurations import configurations
 from phobos_core.runtime.options import Options
 from phobos_core.toolchain import ptxas
@@ -115,3 +116,16 @@ def test_instructions_are_counted_without_labels_and_directives() -> None:
     assert instructions(ptx) == 3
     assert instructions("") == 0
     assert MANY_INSTRUCTIONS == 20_000
+
+
+def test_the_example_of_very_much_code_has_that_much() -> None:
+    code = CODES["large-code"]
+    counts = []
+    for text in (code.wrong, code.right):
+        options = Options()
+        checked = frontend.check(Source("example.ph", text.encode()), options)
+        [placed] = checked.kernels
+        translated = translate(Request(checked.source, placed, "sm_80", {}, 64, ("ptx",), None, 60.0))
+        assert translated.ptx is not None
+        counts.append(instructions(translated.ptx))
+    assert counts[0] > MANY_INSTRUCTIONS > counts[1]

@@ -28,6 +28,22 @@ def transposed(extent: str) -> str:
     )
 
 
+def pointwise(times: int) -> str:
+    return (
+        "kernel example(O: tensor<f32>[65536]) {\n"
+        f"  for<unroll {times}> i in range(0, 60000) {{\n    O[i] = O[i + 1] + 1.0\n  }}\n}}\n"
+    )
+
+
+def product(times: int) -> str:
+    return (
+        "kernel example(A: tensor<f32>[64, 4096], B: tensor<f32>[4096, 64], C: tensor<f32>[64, 64]) {\n"
+        "  var acc: tile<f32>[64, 64] = 0.0\n"
+        f"  for<unroll {times}> k in range(0, 4096, 16) {{\n    acc += dot(A[:, k :+ 16], B[k :+ 16, :])\n  }}\n"
+        "  C[:, :] = acc\n}\n"
+    )
+
+
 def build(
     code: str,
     title: str,
@@ -106,14 +122,21 @@ CODES: tuple[Code, ...] = (
         options=("--deny", "spills"),
     )._replace(severity="warning"),
     build(
+        "unrolled-too-far",
+        "a loop unrolled into more than can be compiled",
+        "Statements",
+        "With its loops unrolled a kernel has at most 32,768 operations, counted before they become instructions:"
+        " beyond that it takes minutes to compile.",
+        pointwise(30000),
+        pointwise(4),
+    ),
+    build(
         "large-code",
         "a kernel of very many instructions",
         "Statements",
-        "The assembler's time grows with the code; unroll less, or use smaller tiles.",
-        "kernel example(O: tensor<f32>[65536]) {\n"
-        "  for<unroll 30000> i in range(0, 60000) {\n    O[i] = O[i + 1] + 1.0\n  }\n}\n",
-        "kernel example(O: tensor<f32>[65536]) {\n"
-        "  for<unroll 2> i in range(0, 60000) {\n    O[i] = O[i + 1] + 1.0\n  }\n}\n",
+        "Past 20,000 PTX instructions the assembler takes seconds; unroll less, or use smaller tiles.",
+        product(160),
+        product(4),
     )._replace(severity="warning"),
     build(
         "assembler-missing",
