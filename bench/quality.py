@@ -1,9 +1,10 @@
-"""What the machine code of comparable kernels is made of, ours beside nvcc's and Triton's: no GPU, no timing.
+"""What the machine code of comparable kernels is made of, ours beside that of other compilers: no GPU, no timing.
 
-The PTX of each goes through the same ptxas, and the cubin through the same reading of the machine code. What is told
-is of the largest loop: instructions, the share of multiply-adds among them, what else there is for 512 of these, the
-widths of its shared loads; and registers, spilled bytes and local accesses of the kernel. Triton is asked where
-`PHOBOS_PEERS_PYTHON` names the Python of an environment that has it.
+The PTX of each goes through the same ptxas (cuTile has an assembler of its own), and the cubin through the same reading
+of the machine code. What is told is of the largest loop: instructions, the share of multiply-adds and of all math among
+them, what else there is for 512 multiply-adds, its shared loads; and of the kernel: the widths of shared loads,
+registers, spilled bytes and local accesses. Triton and cuTile are asked where `PHOBOS_PEERS_PYTHON` names the Python of
+an environment with them.
 Run: python -m bench.quality [sm_NN ...]
 """
 
@@ -34,6 +35,7 @@ PEERS = Path(__file__).with_name("peers")
 PEERS_PYTHON = "PHOBOS_PEERS_PYTHON"
 DEFAULT_TARGETS = ("sm_80", "sm_120")
 _TARGET = re.compile(r"^\.target\s+(sm_\w+)", re.MULTILINE)
+_REGISTERS = re.compile(r"SHI_REGISTERS=(\d+)")
 # What every kernel here computes by.
 PRODUCT = "FFMA"
 
@@ -42,8 +44,8 @@ PRODUCT = "FFMA"
 class Case:
     """`ours` are the configurations to try, the first that fits the target is told; `peer` names the others' kernel.
 
-    `shape` is what the peers compute in one block, `least_share` the part of multiply-adds that the largest loop of
-    ours is to have, where there is a limit.
+    `shape` is what the peers compute in one block; where there is a limit, `least_share` is the part of multiply-adds
+    that the largest loop of ours is to have, and `most_registers` what it may take, in that shape.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Case:
     peer: str
     shape: str
     least_share: float | None = None
+    most_registers: int | None = None
 
 
 CASES = (
@@ -62,6 +65,7 @@ CASES = (
         "sgemm",
         "128 x 128 x 8",
         least_share=0.90,
+        most_registers=128,
     ),
     Case(
         "flash attention f32",
@@ -79,10 +83,10 @@ class Missing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Emitted:
-    """A kernel as PTX: what made it, in which shape, and the name of its entry."""
+    """A kernel as PTX, or as a cubin where its compiler gives no PTX; its shape, and the name of its entry."""
 
     shape: str
-    ptx: str
+    code: str | bytes
     entry: str
 
 
@@ -112,18 +116,33 @@ def nvcc(case: Case, target: str) -> Emitted:
 
 
 def triton(case: Case, target: str) -> Emitted:
+    return _elsewhere("triton_kernels.py", "triton", case, target)
+
+
+def cutile(case: Case, target: str) -> Emitted:
+    return _elsewhere("cutile_kernels.py", "'cuda-tile[tileiras]'", case, target)
+
+
+def _elsewhere(script: str, package: str, case: Case, target: str) -> Emitted:
+    """By a script that the Python of the peers' environment runs: it leaves one file, and says the entry."""
     python = os.environ.get(PEERS_PYTHON)
     if python is None:
         raise Missing(
-            "not asked: `python -m venv peers`, `peers/bin/pip install triton`, "
+            f"not asked: `python -m venv peers`, `peers/bin/pip install {package}`, "
             f"and run again with {PEERS_PYTHON}=peers/bin/python"
         )
     with tempfile.TemporaryDirectory(prefix="phobos-") as folder:
-        entry = _run([python, PEERS / "triton_kernels.py", case.peer, target, folder]).split()[-1]
-        return Emitted(case.shape, Path(folder, f"{case.peer}.ptx").read_text(), entry)
+        entry = _run([python, PEERS / script, case.peer, target, folder]).split()[-1]
+        (made,) = Path(folder).iterdir()
+        return Emitted(case.shape, made.read_text() if made.suffix == ".ptx" else made.read_bytes(), entry)
 
 
-COMPILERS: Mapping[str, Callable[[Case, str], Emitted]] = {"phobos": phobos, "nvcc": nvcc, "Triton": triton}
+COMPILERS: Mapping[str, Callable[[Case, str], Emitted]] = {
+    "phobos": phobos,
+    "nvcc": nvcc,
+    "Triton": triton,
+    "cuTile": cutile,
+}
 
 
 def _run(command: Sequence[str | Path]) -> str:
@@ -138,36 +157,47 @@ def _run(command: Sequence[str | Path]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """One row of the table."""
+    """One row of the table. Of code that another assembler made, the registers may be unknown, spilled bytes are."""
 
-    registers: int
-    spilled: int
+    registers: int | None
+    spilled: int | None
     code: Code
-    loop: LoopCode | None
 
     @property
-    def products(self) -> int:
-        return self.loop.mix.get(PRODUCT, 0) if self.loop else 0
+    def loop(self) -> LoopCode | None:
+        return self.code.largest_loop
 
     @property
     def share(self) -> float:
-        return self.products / self.loop.instructions if self.loop else 0.0
+        return _share(self.loop) if self.loop else 0.0
+
+    @property
+    def inner(self) -> list[float]:
+        """The shares of the loops inside the largest, which run more often than their size says."""
+        name = f"{self.loop.name}." if self.loop else ""
+        return [_share(loop) for loop in self.code.loops if name and loop.name.startswith(name) and _share(loop)]
 
     def cells(self) -> Iterator[str]:
         yield str(self.loop.instructions) if self.loop else "-"
         yield f"{self.share:.1%}"
+        yield ", ".join(f"{share:.1%}" for share in self.inner) or "-"
+        yield f"{self.loop.math_share:.1%}" if self.loop else "-"
         yield str(round(512 * (1 / self.share - 1))) if self.share else "-"
         yield str(self.loop.mix.get("LDS", 0)) if self.loop else "-"
         yield ", ".join(f"{count} x {bits}" for bits, count in _widths(self.code).items()) or "-"
-        yield str(self.registers)
-        yield str(self.spilled)
+        yield "-" if self.registers is None else str(self.registers)
+        yield "-" if self.spilled is None else str(self.spilled)
         yield str(sum(access.count for access in self.code.local_accesses))
 
 
 HEAD = (
-    *("", "block", "loop", PRODUCT, "others / 512", "LDS in loop", "shared loads (bits)"),
+    *("", "block", "loop", PRODUCT, "in inner loops", "math", "others / 512", "LDS in loop", "shared loads (bits)"),
     *("registers", "spilled B", "local"),
 )
+
+
+def _share(loop: LoopCode) -> float:
+    return loop.mix.get(PRODUCT, 0) / loop.instructions
 
 
 def _widths(code: Code) -> dict[int, int]:
@@ -180,16 +210,20 @@ def _widths(code: Code) -> dict[int, int]:
 
 
 def judge(emitted: Emitted, target: str, assembler: ptxas.Ptxas, disassembler: Path) -> Quality:
+    if isinstance(emitted.code, bytes):
+        text = sass.disassemble(disassembler, emitted.code)
+        registers = _REGISTERS.search(text)
+        return Quality(int(registers[1]) if registers else None, None, analyze(parse(emitted.entry, text)))
     # A compiler may ask for a target's own features, as `sm_120a`.
-    named = _TARGET.search(emitted.ptx)
-    assembly = ptxas.assemble(assembler, emitted.ptx, named[1] if named else target)
+    named = _TARGET.search(emitted.code)
+    assembly = ptxas.assemble(assembler, emitted.code, named[1] if named else target)
     if assembly.cubin is None or emitted.entry not in assembly.entries:
         said = "; ".join(message.text for message in assembly.messages) or "no such entry"
         raise Missing(f"ptxas {assembler.version}: {said}")
     used = assembly.entries[emitted.entry]
     code = analyze(parse(emitted.entry, sass.disassemble(disassembler, assembly.cubin)))
     spilled = used.spill_store_bytes + used.spill_load_bytes
-    return Quality(used.registers, spilled, code, code.largest_loop)
+    return Quality(used.registers, spilled, code)
 
 
 def compare(case: Case, target: str, disassembler: Path) -> bool:
@@ -204,14 +238,14 @@ def compare(case: Case, target: str, disassembler: Path) -> bool:
         try:
             emitted = compile_with(case, target)
             found = judge(emitted, target, assembler, disassembler)
-        except Missing as missing:
+        except (Missing, sass.DisassemblyError) as missing:
             notes.append(f"{name}: {missing}")
             met = met and name != "phobos"
             continue
         rows.append((name, emitted.shape, *found.cells()))
-        if name == "phobos" and not _keeps(case, emitted, found):
+        if name == "phobos" and (missed := list(_missed(case, emitted, found))):
             met = False
-            notes.append(f"phobos: missed, {_limit(case)}")
+            notes.append(f"phobos: missed: {', '.join(missed)}")
     print(f"{case.name}, {target}, ptxas {assembler.version}")
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
@@ -223,15 +257,17 @@ def compare(case: Case, target: str, disassembler: Path) -> bool:
     return met
 
 
-def _keeps(case: Case, emitted: Emitted, found: Quality) -> bool:
+def _missed(case: Case, emitted: Emitted, found: Quality) -> Iterator[str]:
+    """What ours does not keep."""
     if found.spilled or found.code.local_accesses:
-        return False
-    return case.least_share is None or (emitted.shape == case.shape and found.share >= case.least_share)
-
-
-def _limit(case: Case) -> str:
-    share = f"; at least {case.least_share:.0%} {PRODUCT} in {case.shape}" if case.least_share is not None else ""
-    return f"the limit is no spills{share}"
+        yield "no spills"
+    limited = case.least_share is not None or case.most_registers is not None
+    if limited and emitted.shape != case.shape:
+        yield f"a block of {case.shape}"
+    if case.least_share is not None and found.share < case.least_share:
+        yield f"at least {case.least_share:.0%} {PRODUCT} in the loop"
+    if case.most_registers is not None and (found.registers or 0) > case.most_registers:
+        yield f"at most {case.most_registers} registers"
 
 
 def main(targets: Sequence[str]) -> int:

@@ -49,7 +49,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
     group = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     commands = {name: group.add_parser(name, help=text, description=text) for name, text in COMMANDS.items()}
     for name in ("check", "build"):
-        commands[name].add_argument("paths", nargs="+", metavar="PATH")
+        commands[name].add_argument("paths", nargs="+", metavar="PATH", help="a source, or a folder of sources")
         _shared(commands[name], BUILD_FORMATS if name == "build" else CHECK_FORMATS)
     _run(commands["run"])
     commands["explain"].add_argument("code", metavar="CODE", nargs="?", help="without one, all codes are listed")
@@ -58,10 +58,16 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
 
 def _shared(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
     _compilation(parser)
-    parser.add_argument("--format", choices=formats, default="text")
+    parser.add_argument("--format", choices=formats, default="text", help="how findings are printed (default: text)")
     parser.add_argument("--jobs", type=_jobs, default=1, metavar="N", help="processes to compile with; 0: one a core")
-    parser.add_argument("-o", dest="output", default="build", metavar="DIR", help="where outputs go (build)")
-    parser.add_argument("--emit", type=_emitted, default=("ptx",), metavar="KIND,...", help=", ".join(EMITTED))
+    parser.add_argument("-o", dest="output", default="build", metavar="DIR", help="where outputs go (default: build)")
+    parser.add_argument(
+        "--emit",
+        type=_emitted,
+        action="extend",
+        metavar="KIND,...",
+        help=f"what to write: {', '.join(EMITTED)} (default: ptx)",
+    )
     parser.add_argument(
         "--deny",
         type=_words,
@@ -74,7 +80,7 @@ def _shared(parser: argparse.ArgumentParser, formats: tuple[str, ...]) -> None:
 
 
 def _compilation(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--target", action="append", metavar="sm_NN", help="default: sm_80")
+    parser.add_argument("--target", action="append", metavar="sm_NN", help="may be repeated (default: sm_80)")
     parser.add_argument(
         "-D",
         dest="bindings",
@@ -83,23 +89,32 @@ def _compilation(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=INT",
         help="bind a dynamic dimension or override an @autotune name",
     )
-    parser.add_argument("--config", default="first", metavar="all|first|NAME=V,...")
-    parser.add_argument("--index-bits", type=int, choices=(32, 64), default=64)
+    parser.add_argument(
+        "--config",
+        default="first",
+        metavar="all|first|NAME=V,...",
+        help="choices of the @autotune names; names left out take their first (default: first)",
+    )
+    parser.add_argument("--index-bits", type=int, choices=(32, 64), default=64, help="width of an index (default: 64)")
 
 
 def _run(parser: argparse.ArgumentParser) -> None:
     _compilation(parser)
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("arguments", nargs="*", metavar="NAME=FILE.npy|VALUE")
+    parser.add_argument("file", metavar="FILE", help="the source")
+    parser.add_argument(
+        "arguments", nargs="*", metavar="NAME=FILE.npy|VALUE", help="an array for each tensor, a value for each scalar"
+    )
     parser.add_argument("--kernel", metavar="NAME", help="which kernel of the file; not needed where it has one")
-    parser.add_argument("--grid", type=_grid, required=True, metavar="X,Y,Z")
-    parser.add_argument("--device", choices=DEVICES, default="emulator")
+    parser.add_argument("--grid", type=_grid, required=True, metavar="X,Y,Z", help="blocks along each axis")
+    parser.add_argument("--device", choices=DEVICES, default="emulator", help="what runs it (default: emulator)")
     parser.add_argument(
         "--profile",
         action="store_true",
         help="print each line's accesses to shared memory and their bank conflicts (emulator)",
     )
-    parser.add_argument("--save", action="append", default=[], metavar="NAME=OUT.npy")
+    parser.add_argument(
+        "--save", action="append", default=[], metavar="NAME=OUT.npy", help="save a tensor afterwards; may be repeated"
+    )
 
 
 def _jobs(text: str) -> int:
@@ -114,6 +129,8 @@ def _words(text: str) -> list[str]:
 
 def _emitted(text: str) -> tuple[str, ...]:
     kinds = tuple(_words(text))
+    if not kinds:
+        raise argparse.ArgumentTypeError(f"nothing to emit; the kinds are {', '.join(EMITTED)}")
     for kind in kinds:
         if kind not in EMITTED:
             raise argparse.ArgumentTypeError(f"`{kind}` cannot be emitted; the kinds are {', '.join(EMITTED)}")

@@ -62,8 +62,9 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     found.require_supported(arguments.format)
     found.check_denied(arguments.deny)
     asked = Compilation.of(arguments)
+    emit: tuple[Artifact, ...] = tuple(dict.fromkeys(arguments.emit or ("ptx",)))
     tools = {options.target: ptxas.for_target(options.target) for options in asked.options}
-    _require_tools(arguments, tools)
+    _require_tools(emit, arguments.deny, tools)
     sources = files.find_sources(arguments.paths)
     checked = check_sources(sources, asked, messages)
     outputs = Outputs(
@@ -72,7 +73,7 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     if checked.failed:
         built = Built((), ())
     else:
-        requests = list(_requests(checked, arguments.emit, tools))
+        requests = list(_requests(checked, emit, tools))
         outputs.require_own(requests)
         progress = Progress(messages, len(requests))
         built = build(requests, compile_kernel, lambda one, all: _mapped(one, all, arguments.jobs, progress))
@@ -89,14 +90,14 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     return found.status_of(findings, arguments.exit_zero)
 
 
-def _require_tools(arguments: Namespace, tools: Mapping[str, ptxas.Ptxas | None]) -> None:
+def _require_tools(emit: Sequence[Artifact], deny: Sequence[str], tools: Mapping[str, ptxas.Ptxas | None]) -> None:
     """No ptxas is no error, unless what was asked for cannot be had without one."""
-    wanted = [f"--emit {kind}" for kind in arguments.emit if kind in ASSEMBLED]
-    wanted += [f"--deny {code}" for code in arguments.deny if code in LIMITS]
+    wanted = [f"--emit {kind}" for kind in emit if kind in ASSEMBLED]
+    wanted += [f"--deny {code}" for code in deny if code in LIMITS]
     for target, tool in tools.items():
         if tool is None and wanted:
             raise CommandError(f"{wanted[0]} needs ptxas: {ptxas.why_none(target)}")
-    if "sass" in arguments.emit and sass.nvdisasm() is None:
+    if "sass" in emit and sass.nvdisasm() is None:
         raise CommandError(f"--emit sass needs nvdisasm; `pip install {sass.PACKAGE}` brings it")
 
 

@@ -10,7 +10,7 @@ from phobos_core.cli.terminal import Output
 from phobos_core.language.targets import DEFAULT
 from phobos_core.report.source import Finding, in_order
 from phobos_core.runtime import frontend
-from phobos_core.runtime.configurations import check_names
+from phobos_core.runtime.configurations import check_names, configurations
 from phobos_core.runtime.frontend import Checked
 from phobos_core.runtime.options import Options, bindings_of, known_target, parse_config
 
@@ -46,11 +46,15 @@ def check_sources(sources: Found, asked: Compilation, messages: Output) -> Check
     for folder in sources.empty_folders:
         messages.line(f"{messages.style('warning', 'warning')}: no .ph files below {folder}")
     files = tuple(
-        (options, frontend.check(file.source, options)) for options in asked.options for file in sources.files
+        (options, frontend.check(each.source, options)) for options in asked.options for each in sources.files
     )
     checked = CheckedSources(files, tuple(in_order(list(dict.fromkeys(f for _, c in files for f in c.findings)))))
     # A text that cannot be read may hide the name that is asked for.
     if files and not checked.failed:
         for options in asked.options:
             check_names((names for _, c in files for names in c.names), options)
+        for options, file in files:
+            for placed in file.kernels:
+                # Asked for here, so that a check too says of a named choice that it is none.
+                configurations(placed.kernel, options)
     return checked

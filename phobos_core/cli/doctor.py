@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import os
 import platform
 import re
 import shutil
@@ -74,9 +73,7 @@ def _assemblers() -> Iterator[tuple[str, str]]:
         yield "ptxas", f"{tool.version} ({tool.path})"
     missing = [name for name in TARGETS if not any(name in tool.targets for tool in tools)]
     if not tools:
-        override = os.environ.get(find.OVERRIDE)
-        asked = f"{find.OVERRIDE}={override} is no ptxas; " if override is not None else ""
-        yield "ptxas", f"{asked}{ptxas.why_none('sm_80')}. PTX is written without it; resources stay unknown"
+        yield "ptxas", f"{ptxas.why_none('sm_80')}. PTX is written without it; resources stay unknown"
     elif missing:
         yield "", f"no ptxas for {', '.join(missing)}; `pip install {ptxas.package_for(missing[0])}` brings one"
 

@@ -112,7 +112,8 @@ def _metadata(kernel: Kernel, writer: Writer) -> list[str]:
     """Line tables without the rest of the debug information: every instruction knows its source line."""
     fixed = {
         0: '!{i32 2, !"Debug Info Version", i32 3}',
-        1: f'!DIFile(filename: "{_escaped(kernel.file)}", directory: "")',
+        # LLVM escapes a quotation mark in the PTX as assemblers do; ptxas ends the name there.
+        1: f'!DIFile(filename: "{_escaped(kernel.file.replace(chr(34), chr(39)))}", directory: "")',
         2: "distinct !DICompileUnit(language: DW_LANG_C, file: !1, emissionKind: DebugDirectivesOnly)",
         3: "!DISubroutineType(types: !4)",
         4: "!{}",

@@ -22,7 +22,7 @@ from phobos_core.ir.types import Cyclic, MemType, TileType, ViewType, element_of
 # Two accesses with equal maps touch each byte from the same thread. None: from several threads, or not known.
 ThreadMap: TypeAlias = tuple[object, ...] | None
 
-_FIRST_THREAD: ThreadMap = ("first",)
+FIRST_THREAD: ThreadMap = ("first",)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -130,7 +130,7 @@ class Accesses:
             case "async_copy":
                 return self._cyclic(region, op.attrs["vector"])
             case "store_point":
-                return _FIRST_THREAD
+                return FIRST_THREAD
             case _:
                 return None
 

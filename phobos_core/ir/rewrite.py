@@ -134,7 +134,7 @@ def edit(
     The keys are ops of `block` as it is. `values` applies to its ops, not to those put in; its chains are followed.
     """
     before, after, replaced = before or {}, after or {}, replaced or {}
-    renamed = {value: _last(values, value) for value in values} if values else {}
+    renamed = _ends(values) if values else {}
 
     def rebuilt(op: Op) -> Op:
         operands = tuple(renamed.get(v, v) for v in op.operands) if renamed else op.operands
@@ -156,10 +156,17 @@ def edit(
     return blocks(block)
 
 
-def _last(values: Mapping[Value, Value], value: Value) -> Value:
-    while value in values:
-        value = values[value]
-    return value
+def _ends(values: Mapping[Value, Value]) -> dict[Value, Value]:
+    """Where the chain that starts at each value ends."""
+    ends: dict[Value, Value] = {}
+    for value in values:
+        chain = []
+        while value in values and value not in ends:
+            chain.append(value)
+            value = values[value]
+        end = ends.get(value, value)
+        ends.update(dict.fromkeys(chain, end))
+    return ends
 
 
 def without_unused(block: Block) -> Block:

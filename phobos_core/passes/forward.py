@@ -11,8 +11,9 @@ element once: at its own place, or as the operand of a `reduce` or `cumsum`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from phobos_core.ir.module import Decision, Kernel, Op, Placement, Value
 from phobos_core.ir.ops import OPS
@@ -21,13 +22,33 @@ from phobos_core.ir.rewrite import Index, edit, without_unused
 from phobos_core.ir.tree import INNER, Node, buffer_of, nodes
 from phobos_core.ir.types import MemType, TileType
 
+_T = TypeVar("_T")
+
 
 @dataclass(slots=True)
 class _Value:
-    """What a store's value tree holds, with what was handed to it: anchors, and reads as (node, region)."""
+    """What a store's value tree holds, with what was handed to it: anchors, and what it reads.
+
+    `reads` has the regions of each buffer, and whether the value needs of it just the element at its own place."""
 
     anchors: set[Op] = field(default_factory=set)
-    reads: list[tuple[Node, Region]] = field(default_factory=list)
+    tokens: set[Value] = field(default_factory=set)
+    reads: dict[Value, set[tuple[bool, Region]]] = field(default_factory=dict)
+
+    def take(self, handed: _Value) -> None:
+        """All that `handed` holds, which is of no use afterwards: the smaller sets go into the larger ones."""
+        self.anchors = _joined(self.anchors, handed.anchors)
+        self.tokens = _joined(self.tokens, handed.tokens)
+        if len(self.reads) < len(handed.reads):
+            self.reads, handed.reads = handed.reads, self.reads
+        for buffer, regions in handed.reads.items():
+            self.reads[buffer] = _joined(self.reads.get(buffer, set()), regions)
+
+
+def _joined(a: set[_T], b: set[_T]) -> set[_T]:
+    smaller, larger = sorted((a, b), key=len)
+    larger |= smaller
+    return larger
 
 
 def forward(kernel: Kernel) -> Kernel:
@@ -106,24 +127,21 @@ class _Finder:
             return None
         if not (self._evaluates_once(reader, loads, value) and self._unchanged(store, reader, value)):
             return None
-        into = self._value(reader)
-        into.anchors |= value.anchors
-        into.reads += value.reads
+        self._value(reader).take(value)
         return reader
 
     def _value(self, store: Op) -> _Value:
         if store not in self._values:
-            tree = self._trees[store]
-            self._values[store] = _Value(
-                {n.op for n in tree if OPS[n.op.name].anchor},
-                [
-                    (n, self._regions.of_view(n.op.operands[0]))
-                    if n.op.name == "load"
-                    else (n, self._regions.whole(n.op.operands[0]))
-                    for n in tree
-                    if OPS[n.op.name].effect == "read"
-                ],
-            )
+            value = self._values[store] = _Value()
+            for node in self._trees[store]:
+                op = node.op
+                if OPS[op.name].anchor:
+                    value.anchors.add(op)
+                if OPS[op.name].effect == "read":
+                    place = op.operands[0]
+                    region = self._regions.of_view(place) if op.name == "load" else self._regions.whole(place)
+                    value.tokens.add(op.operands[-1])
+                    value.reads.setdefault(region.buffer, set()).add((node.own and node.anchor is None, region))
         return self._values[store]
 
     def _loads(self, store: Op) -> list[Op] | None:
@@ -167,16 +185,19 @@ class _Finder:
 
     def _unchanged(self, store: Op, reader: Op, value: _Value) -> bool:
         """Whether what the value reads is the same where the reader stands, the reader's own store included."""
-        tokens = {n.op.operands[-1] for n, _ in value.reads}
         first, last = self._index.end[store] + 1, self._index.position[reader]
-        for op in self._index.ops[first:last]:
-            if OPS[op.name].effect in ("write", "control") and not tokens.isdisjoint(op.operands):
-                return False
+        if any(not value.tokens.isdisjoint(op.operands) for op in self._changing(value.tokens, first, last)):
+            return False
         target = self._regions.of_view(reader.operands[0])
-        return all(
-            region.buffer is not target.buffer or (n.own and n.anchor is None and region == target)
-            for n, region in value.reads
-        )
+        return all(own and region == target for own, region in value.reads.get(target.buffer, ()))
+
+    def _changing(self, tokens: set[Value], first: int, last: int) -> Iterator[Op]:
+        """The ops at the positions from `first` to before `last` that may end the state of one of `tokens`."""
+        ops: Iterable[Op] = self._index.ops[first:last]
+        if len(tokens) < last - first:
+            users = (op for token in tokens for op in self._index.used_by(token))
+            ops = (op for op in users if first <= self._index.position[op] < last)
+        return (op for op in ops if OPS[op.name].effect in ("write", "control"))
 
 
 def _virtual(tile: Value) -> bool:

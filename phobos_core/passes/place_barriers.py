@@ -11,19 +11,32 @@ leaves no conflict is removed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from phobos_core.ir.accesses import Access, Accesses, conflict
+from phobos_core.ir.accesses import Access, Accesses
 from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Atom, Earlier, Form, Region
 from phobos_core.ir.rewrite import Index, edit, with_body
+from phobos_core.passes.pending import Bits, Pending
 
-# The accesses since the last barrier. A copy that is not known to be complete comes with the number of groups that
-# were committed since it was issued; everything else with None.
-State: TypeAlias = frozenset[tuple[Access, int | None]]
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The accesses since the last barrier. `copies` are not known to be complete, and come with the number of groups
+    that were committed since each was issued."""
+
+    finished: Bits = 0
+    copies: frozenset[tuple[Access, int]] = frozenset()
+
+    def __or__(self, other: State) -> State:
+        return State(self.finished | other.finished, self.copies | other.copies)
+
+    @property
+    def after_barrier(self) -> State:
+        return State(0, self.copies)
+
 
 _MOST_GROUPS = 16
 # A barrier in a loop costs as much as this many outside of it.
@@ -58,19 +71,20 @@ class Flow:
 
     def __init__(self, accesses: Accesses, index: Index) -> None:
         self._all = accesses
-        self._accesses = {op: accesses.of(op) for op in index.ops}
+        self._accesses = _that_matter({op: accesses.of(op) for op in index.ops})
+        self._pending = Pending()
+        self._bits = {op: self._bits_of(mine) for op, mine in self._accesses.items()}
         self._index = index
         self._fixed: frozenset[Op] | None = None
         self._broken = False
         self._relevant: dict[Block, list[Op]] = {}
-        self._conflicts: dict[tuple[Access, Access], bool] = {}
         self._aging: dict[tuple[Op, Access], Access] = {}
         self._leaving: dict[tuple[Op, Access], Access] = {}
         self._walked: dict[tuple[Op, State], tuple[State, list[Op], bool]] = {}
 
     def place(self, body: Block) -> list[Op]:
         """The ops that need a barrier before them, each of which is needed in the presence of the others."""
-        _, placed = self._block(body, frozenset())
+        _, placed = self._block(body, State())
         # Those in the innermost loops first: leaving one of them out saves most.
         for op in sorted(placed, key=lambda op: -_depth(self._index, op))[:_MOST_TRIED]:
             others = [other for other in placed if other is not op]
@@ -82,7 +96,7 @@ class Flow:
         """Whether barriers before just these ops leave no conflict."""
         self._fixed, self._broken = frozenset(barriers), False
         self._walked.clear()
-        self._block(body, frozenset())
+        self._block(body, State())
         self._fixed = None
         return not self._broken
 
@@ -94,11 +108,11 @@ class Flow:
             ]
         return self._relevant[block]
 
-    def _conflict(self, a: Access, b: Access) -> bool:
-        known = self._conflicts.get((a, b))
-        if known is None:
-            known = self._conflicts[a, b] = conflict(a, b)
-        return known
+    def _bits_of(self, accesses: Iterable[Access]) -> Bits:
+        bits = 0
+        for access in accesses:
+            bits |= self._pending.bit(access)
+        return bits
 
     # Each step takes the state before and gives the state after, with the ops to put a barrier before.
 
@@ -116,21 +130,26 @@ class Flow:
             case "for" | "while" | "if":
                 return self._around(op, state)
             case "barrier":
-                return _unfinished(state), []
+                return state.after_barrier, []
             case "async_commit":
-                return frozenset((a, n if n is None else min(n + 1, _MOST_GROUPS)) for a, n in state), []
+                copies = ((a, min(groups + 1, _MOST_GROUPS)) for a, groups in state.copies)
+                return State(state.finished, frozenset(copies)), []
             case "async_wait":
-                pending = op.attrs["pending"]
-                return frozenset((a, n if n is None or n <= pending else None) for a, n in state), []
+                left = frozenset((a, groups) for a, groups in state.copies if groups <= op.attrs["pending"])
+                complete = (a for a, _ in state.copies - left)
+                return State(state.finished | self._bits_of(complete), left), []
         mine = self._accesses[op]
         placed: list[Op] = []
         if self._fixed is not None and op in self._fixed:
-            state = _unfinished(state)
-        if any(n is None and self._conflict(a, before) for a in mine for before, n in state):
+            state = state.after_barrier
+        if state.finished and any(self._pending.conflicts(a, state.finished) for a in mine):
             self._broken = True
-            state = _unfinished(state)
+            state = state.after_barrier
             placed = [op]
-        return state | {(a, 0 if a.copies else None) for a in mine}, placed
+        if any(a.copies for a in mine):
+            finished = self._bits_of(a for a in mine if not a.copies)
+            return state | State(finished, frozenset((a, 0) for a in mine if a.copies)), placed
+        return State(state.finished | self._bits[op], state.copies), placed
 
     def _around(self, op: Op, state: State) -> tuple[State, list[Op]]:
         """Remembered by the state before: without that, each loop around would double the walks of those inside."""
@@ -146,11 +165,11 @@ class Flow:
     def _walk_around(self, op: Op, state: State) -> tuple[State, list[Op]]:
         inner = self._branch if op.name == "if" else self._loop
         if self._fixed is not None:
-            return inner(op, _unfinished(state) if op in self._fixed else state)
+            return inner(op, state.after_barrier if op in self._fixed else state)
         after, placed = inner(op, state)
-        if placed and any(n is None for _, n in state):
+        if placed and state.finished:
             # One barrier before the loop may do for one in each iteration.
-            after_first, fewer = inner(op, _unfinished(state))
+            after_first, fewer = inner(op, state.after_barrier)
             if 1 + self._cost(fewer, op) < self._cost(placed, op):
                 return after_first, [op, *fewer]
         return after, placed
@@ -162,9 +181,10 @@ class Flow:
     def _branch(self, op: Op, state: State) -> tuple[State, list[Op]]:
         then, first = self._block(op.regions[0], state)
         orelse, second = self._block(op.regions[1], state)
-        return self._left(op, then | orelse), first + second
+        return self._left(op, state, then | orelse), first + second
 
-    def _loop(self, op: Op, state: State) -> tuple[State, list[Op]]:
+    def _loop(self, op: Op, before: State) -> tuple[State, list[Op]]:
+        state = before
         while True:
             # A `while` ends after its first region, a `for` before its only one.
             leaving = current = state
@@ -174,12 +194,12 @@ class Flow:
                 placed = placed + more
                 if number == 0 and len(op.regions) == 2:
                     leaving = current
-            grown = state | self._aged(op, current)
+            grown = state | self._aged(op, state, current)
             if grown == state or (self._broken and self._fixed is not None):
-                return self._left(op, leaving), placed
+                return self._left(op, before, leaving), placed
             state = grown
 
-    def _aged(self, loop: Op, state: State) -> State:
+    def _aged(self, loop: Op, before: State, state: State) -> State:
         """The accesses of an iteration as the next one sees them."""
         variable: Value | None = None
         step: int | None = None
@@ -207,9 +227,9 @@ class Flow:
                     terms.append((atom, coefficient))
             return frozenset(terms), form[1]
 
-        return frozenset((aged(a), n) for a, n in state)
+        return self._changed(before, state, aged)
 
-    def _left(self, around: Op, state: State) -> State:
+    def _left(self, around: Op, before: State, state: State) -> State:
         """The accesses made inside `around` as what follows it sees them."""
 
         def outside(form: Form) -> Form | None:
@@ -222,7 +242,13 @@ class Flow:
                 self._leaving[key] = self._mapped(access, outside)
             return self._leaving[key]
 
-        return frozenset((left(a), n) for a, n in state)
+        return self._changed(before, state, left)
+
+    def _changed(self, before: State, state: State, change: Callable[[Access], Access]) -> State:
+        """`state` with `change` made to what was not in `before`, which knows nothing of the inside."""
+        kept, new = state.finished & before.finished, state.finished & ~before.finished
+        finished = kept | self._bits_of(change(a) for a in self._pending.of(new))
+        return State(finished, frozenset((change(a), groups) for a, groups in state.copies))
 
     def _mapped(self, access: Access, form: Callable[[Form], Form | None]) -> Access:
         """The access with its region in other terms."""
@@ -237,9 +263,10 @@ class Flow:
         return self._all.one(moved, access.write, threads, access.bytes, access.copies)
 
 
-def _unfinished(state: State) -> State:
-    """What a barrier leaves: copies that may still be writing."""
-    return frozenset((a, n) for a, n in state if n is not None)
+def _that_matter(accesses: Mapping[Op, list[Access]]) -> dict[Op, list[Access]]:
+    """Without those of tensors that the kernel only reads."""
+    written = {a.region.buffer for mine in accesses.values() for a in mine if a.write}
+    return {op: [a for a in mine if a.bytes is not None or a.region.buffer in written] for op, mine in accesses.items()}
 
 
 def _depth(index: Index, op: Op) -> int:

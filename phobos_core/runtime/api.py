@@ -14,7 +14,7 @@ from phobos_core.report.source import Finding, Source, in_order
 from phobos_core.report.style import PLAIN
 from phobos_core.runtime import frontend
 from phobos_core.runtime.configurations import check_names, configurations
-from phobos_core.runtime.options import Options, UsageError, known_target
+from phobos_core.runtime.options import Options, UsageError, checked, known_index_bits, known_target
 
 if TYPE_CHECKING:
     from phobos_core.runtime.module import Module
@@ -26,6 +26,10 @@ class CompileError(Exception):
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.findings = in_order(list(findings))
         super().__init__("\n\n".join(rendering.full(finding, PLAIN) for finding in self.findings))
+
+    def __reduce__(self) -> tuple[type[CompileError], tuple[Sequence[Finding]]]:
+        """By its findings and not by its text, so that it comes whole out of another process."""
+        return CompileError, (self.findings,)
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
@@ -64,12 +68,17 @@ def compile_text(
 
 def check_text(source: str | bytes, name: str = "<text>", target: str = DEFAULT) -> list[Diagnostic]:
     """The diagnostics of a text, in its order. Never raises on any text."""
-    checked = frontend.check(Source(name, _encoded(source)), Options(target=known_target(target)))
-    return [finding.diagnostic for finding in in_order(list(checked.findings))]
+    file = frontend.check(Source(name, _encoded(source)), Options(target=known_target(target)))
+    return [finding.diagnostic for finding in in_order(list(file.findings))]
 
 
 def _encoded(source: str | bytes) -> bytes:
-    return source.encode("utf-8", "surrogatepass") if isinstance(source, str) else source
+    match source:
+        case str():
+            return source.encode("utf-8", "surrogatepass")
+        case bytes() | bytearray():
+            return bytes(source)
+    raise TypeError(f"a source is a str or bytes, not {type(source).__name__}")
 
 
 def _compile(
@@ -87,17 +96,18 @@ def _compile(
         source.text.decode("utf-8")
     except UnicodeDecodeError as error:
         raise UsageError(f"{source.name} is not UTF-8 text: {error}") from error
-    options = Options(known_target(target), dict(dims or {}), dict(config or {}) or "first", index_bits)
-    checked = frontend.check(source, options)
-    if checked.failed:
-        raise CompileError(checked.findings)
-    check_names(checked.names, options)
+    index_bits = known_index_bits(index_bits)
+    options = Options(known_target(target), checked(dims, "dims"), checked(config, "config") or "first", index_bits)
+    file = frontend.check(source, options)
+    if file.failed:
+        raise CompileError(file.findings)
+    check_names(file.names, options)
     requests = [
         Request(source, placed, target, next(configurations(placed.kernel, options)), index_bits)
-        for placed in checked.kernels
+        for placed in file.kernels
     ]
     translated = [translate(request) for request in requests]
-    findings = [*checked.findings, *(Finding(source, found) for each in translated for found in each.diagnostics)]
+    findings = [*file.findings, *(Finding(source, found) for each in translated for found in each.diagnostics)]
     if any(finding.diagnostic.severity == "error" for finding in findings):
         raise CompileError(findings)
     return Module({each.request.placed.kernel.name: Kernel(each) for each in translated}, findings)

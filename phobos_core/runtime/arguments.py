@@ -7,6 +7,7 @@ the dimensions, or a `LaunchError` that names the arguments at fault.
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -104,8 +105,16 @@ def stored_tensors(kernel: CheckedKernel) -> frozenset[Symbol]:
     return frozenset(symbol for symbol in stored if isinstance(symbol.type, TensorType))
 
 
-def _grid(grid: Sequence[int] | int) -> tuple[int, int, int]:
-    extents = (grid,) if isinstance(grid, int) else tuple(grid)
+def _grid(grid: object) -> tuple[int, int, int]:
+    match grid:
+        case int() | np.integer():
+            extents: tuple[Any, ...] = (grid,)
+        case tuple() | list() | range():
+            extents = tuple(grid)
+        case np.ndarray() if grid.ndim < 2:
+            extents = tuple(np.atleast_1d(grid))
+        case _:
+            extents = ()
     whole = all(isinstance(extent, (int, np.integer)) and not isinstance(extent, bool) for extent in extents)
     if not 1 <= len(extents) <= 3 or not whole or any(extent < 1 for extent in extents):
         raise LaunchError(f"the grid is one to three positive integers, not {grid!r}")
@@ -149,10 +158,26 @@ def _scalar(symbol: Symbol, type: ScalarType, value: object) -> Any:
         limits = np.iinfo(dtype)
         if not limits.min <= value <= limits.max:  # type: ignore[operator]  # an integer, by the test above
             raise LaunchError(f"`{symbol.name}` is {value}, outside the {type} range {limits.min} to {limits.max}")
+    if type.kind is Kind.FLOAT:
+        return _rounded(symbol, type, value)
     return dtype.type(value)
 
 
-_REALS = (int, float, np.integer, np.floating, ml_dtypes.bfloat16)
+def _rounded(symbol: Symbol, type: ScalarType, value: Any) -> Any:
+    """A real number in the parameter's type, which it may not leave: only an infinity becomes one."""
+    try:
+        wide = float(value)
+    except OverflowError:
+        wide = math.inf
+    with np.errstate(over="ignore"):
+        rounded = DTYPES[type.name].type(wide)
+    if math.isinf(float(rounded)) and not (isinstance(value, _FLOATS) and math.isinf(float(value))):
+        raise LaunchError(f"`{symbol.name}` is {str(value)[:40]}, outside the range of {type}")
+    return rounded
+
+
+_FLOATS = (float, np.floating, ml_dtypes.bfloat16)
+_REALS = (int, np.integer, *_FLOATS)
 
 
 class _Dimensions:

@@ -33,12 +33,12 @@ def check_names(kernels: Iterable[Names], options: Options) -> None:
     searched = sorted({name for kernel in known for name in kernel.search})
     dims = sorted({name for kernel in known for name in kernel.dims})
     if not isinstance(options.config, str):
-        _all_known(options.config, searched, "@autotune name")
-    _all_known(options.bindings, [*dims, *searched], "dynamic dimension or @autotune name")
+        _all_known(options.config, searched, "an @autotune name")
+    _all_known(options.bindings, [*dims, *searched], "a dynamic dimension or @autotune name")
 
 
 def _all_known(names: Mapping[str, int], known: Sequence[str], what: str) -> None:
     for name in names:
         if name not in known:
             have = f"there are {', '.join(known)}" if known else "there are none"
-            raise UsageError(f"no kernel has a {what} `{name}`; {have}{near(name, known)}")
+            raise UsageError(f"no kernel has {what} `{name}`; {have}{near(name, known)}")

@@ -29,6 +29,10 @@ class KernelFault(RuntimeError):
         self.findings = tuple(findings)
         super().__init__("\n\n".join(rendering.full(finding, PLAIN) for finding in findings))
 
+    def __reduce__(self) -> tuple[type[KernelFault], tuple[Sequence[Finding]]]:
+        """By its findings and not by its text, so that it comes whole out of another process."""
+        return KernelFault, (self.findings,)
+
 
 def launch(device: str, translated: Translated, grid: Sequence[int] | int, values: Sequence[object]) -> list[Finding]:
     """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified."""

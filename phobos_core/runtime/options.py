@@ -10,6 +10,7 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Literal, TypeAlias
 
 from phobos_core.language.targets import DEFAULT, TARGETS
@@ -35,8 +36,12 @@ class Options:
 
 
 def known_target(name: str) -> str:
+    if not isinstance(name, str):
+        raise UsageError(f"a target is a text such as {DEFAULT!r}, not {name!r}")
     if name in TARGETS:
         return name
+    if "," in name:
+        raise UsageError(f"`{name}` is no target: give --target once for each")
     raise UsageError(f"unknown target `{name}`; the targets are {', '.join(TARGETS)}{near(name, TARGETS)}")
 
 
@@ -53,6 +58,27 @@ def positive(name: str, text: str) -> int:
     if not re.fullmatch(r"\d{1,10}", text, re.ASCII) or not 0 < int(text) <= MAX_VALUE:
         raise UsageError(f"`{text}` is no value for `{name}`: it is an integer from 1 to {MAX_VALUE}")
     return int(text)
+
+
+def checked(values: Mapping[str, int] | None, what: str) -> dict[str, int]:
+    """The `config` or `dims` of a call, with Python's own integers."""
+    if values is None:
+        return {}
+    if not isinstance(values, Mapping):
+        raise UsageError(f"`{what}` is a mapping from names to integers, not {values!r}")
+    for name, value in values.items():
+        if not isinstance(name, str):
+            raise UsageError(f"`{what}` is a mapping from names to integers, and {name!r} is no name")
+        if isinstance(value, bool) or not isinstance(value, Integral) or not 0 < value <= MAX_VALUE:
+            raise UsageError(f"{value!r} is no value for `{name}`: it is an integer from 1 to {MAX_VALUE}")
+    return {name: int(value) for name, value in values.items()}
+
+
+def known_index_bits(bits: int) -> Literal[32, 64]:
+    match bits:
+        case 32 | 64:
+            return bits
+    raise UsageError(f"an index has 32 or 64 bits, not {bits!r}")
 
 
 def parse_config(text: str) -> ConfigRequest:

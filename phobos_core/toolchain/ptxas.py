@@ -7,6 +7,7 @@ with the source line that each belongs to. Resource numbers come from here and f
 from __future__ import annotations
 
 import functools
+import os
 import re
 import subprocess
 import tempfile
@@ -68,6 +69,10 @@ def why_none(target: str) -> str:
     """Why `for_target` found nothing, and which package brings a ptxas for `target`."""
     package = package_for(target)
     tools = installed()
+    override = os.environ.get(find.OVERRIDE)
+    if not tools and override is not None:
+        brings = f"`pip install {package}` brings a ptxas for {target}"
+        return f"no ptxas found: {find.OVERRIDE}={override} is no ptxas, and no other is looked for; unset it, {brings}"
     if not tools:
         return f"no ptxas found; `pip install {package}` brings one for {target}"
     have = "; ".join(f"ptxas {tool.version} has {_listed(tool.targets)}" for tool in tools)
@@ -101,6 +106,9 @@ def assemble(tool: Ptxas, ptx: str, target: str, time_limit: float = TIME_LIMIT)
             )
         except subprocess.TimeoutExpired:
             return Assembly(None, {}, (), timed_out=True)
+        except OSError as error:
+            said = f"{tool.path} cannot be run: {error.strerror or error}"
+            return Assembly(None, {}, (Message("error", said, None, None),))
         text = done.stdout + done.stderr
         if done.returncode == 0 and cubin.is_file():
             return Assembly(cubin.read_bytes(), parse_resources(text), parse_messages(text, ptx))

@@ -55,6 +55,8 @@ def _run(tool: Path, cubin: bytes, *flags: str) -> str:
             )
         except subprocess.TimeoutExpired as error:
             raise DisassemblyError(f"nvdisasm did not finish in {TIME_LIMIT:.0f} s") from error
+        except OSError as error:
+            raise DisassemblyError(f"{tool} cannot be run: {error.strerror or error}") from error
     if done.returncode != 0:
-        raise DisassemblyError((done.stderr or done.stdout).strip())
+        raise DisassemblyError((done.stderr or done.stdout).strip() or f"it ended with status {done.returncode}")
     return done.stdout

@@ -16,9 +16,11 @@ SGEMM, FLASH = CASES
 
 def ptx_of(index: int) -> str:
     try:
-        return nvcc(CASES[index], "sm_80").ptx
+        code = nvcc(CASES[index], "sm_80").code
     except Missing as missing:
         pytest.skip(f"needs nvcc and a host compiler: {missing}")
+    assert isinstance(code, str)
+    return code
 
 
 def uniform(seed: int, *shape: int) -> npt.NDArray[np.float32]:

@@ -162,6 +162,11 @@ def test_machine_code_that_nvdisasm_cannot_read_is_an_error_of_the_build(
     assert not Path("build/saxpy/saxpy.sm_80.sass").exists()
 
 
+def test_what_is_emitted_adds_up(phobos: Phobos, saxpy: Path) -> None:
+    [kernel] = built(phobos("build", "--format", "json", "--emit", "ptx", "--emit", "ir,ptx", saxpy))["kernels"]
+    assert set(kernel["artifacts"]) == {"ptx", "ir"}
+
+
 def test_an_error_writes_nothing_and_is_1(phobos: Phobos, broken: Path, saxpy: Path) -> None:
     ran = phobos("build", broken, saxpy)
     assert ran.status == 1
@@ -216,7 +221,8 @@ def test_processes_give_what_one_process_gives(phobos: Phobos, saxpy: Path) -> N
 def test_without_ptxas_ptx_is_written_and_numbers_are_unknown(phobos: Phobos, saxpy: Path, no_ptxas: None) -> None:
     ran = phobos("build", saxpy)
     assert ran.status == 0
-    assert ran.err == "note: no ptxas found; `pip install nvidia-cuda-nvcc` brings one for sm_80\n"
+    assert ran.err == f"note: {ptxas.why_none('sm_80')}\n"
+    assert ran.err.startswith("note: no ptxas found")
     assert Path("build/saxpy/saxpy.sm_80.ptx").exists()
     value = built(phobos("build", "--format", "json", saxpy))
     assert value["toolchain"]["ptxas"] == []
@@ -243,6 +249,31 @@ def test_sass_is_2_without_nvdisasm(phobos: Phobos, saxpy: Path, monkeypatch: py
     ran = phobos("build", "--emit", "sass", saxpy)
     assert (ran.status, ran.out) == (2, "")
     assert "pip install nvidia-cuda-nvdisasm" in ran.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the stand-in is a script with a #! line")
+def test_an_nvdisasm_that_fails_is_an_error_with_its_words(
+    phobos: Phobos, saxpy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if ptxas.for_target("sm_80") is None:
+        pytest.skip("needs ptxas")
+    tool = tmp_path / "nvdisasm"
+    tool.write_text("#!/bin/sh\necho 'nvdisasm fatal: version' >&2; exit 255\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(sass, "nvdisasm", lambda: tool)
+    ran = phobos("build", "--emit", "ptx,sass", saxpy)
+    assert ran.status == 1
+    assert "nvdisasm could not read the code of `saxpy` for sm_80: nvdisasm fatal: version" in ran.out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names that its files cannot have")
+def test_a_source_of_any_name_is_built(phobos: Phobos, saxpy: Path) -> None:
+    for name in ("a b.ph", 'q"\\n.ph', "-ü😀.ph", "%s.ph", "new\nline.ph"):
+        saxpy.rename(name)
+        ran = phobos("build", "--format", "json", "--", name)
+        assert (ran.status, ran.err) == (0, "")
+        assert json.loads(ran.out)["kernels"][0]["file"] == name
+        saxpy = Path(name)
 
 
 def test_a_folder_keeps_its_shape_below_the_output(phobos: Phobos, saxpy: Path, tmp_path: Path) -> None:

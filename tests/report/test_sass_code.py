@@ -50,6 +50,12 @@ def test_a_loop_is_told_with_its_line_mix_and_share_of_math() -> None:
     assert loop.math_share == 2 / 8
 
 
+def test_a_loop_is_on_the_line_of_its_comparison() -> None:
+    rows = ("#4", ".A:", "UISETP.GE.U32 UP0, UPT, UR4, UR5, UPT", "#9", "FADD R0, R0, R1", "BRA.U !UP0, .A", "EXIT")
+    assert [loop.line for loop in analyze(listing(*rows)).loops] == [4]
+    assert [loop.line for loop in analyze(listing("#9", ".A:", "NOP", "BRA .A")).loops] == [9]
+
+
 def test_lines_and_accesses() -> None:
     code = analyze(LOOP)
     assert [(line.line, line.instructions) for line in code.lines] == [(3, 1), (4, 2), (5, 6), (6, 2)]
@@ -97,6 +103,8 @@ def test_widths(opcode: str, expected: int) -> None:
         ("IDP.4A.S8.S8 R0, R1, R2, R0", "IDP"),
         ("HFMA2 R0, R1, R2, R3", "HFMA2"),
         ("HFMA2.MMA R0, -RZ, RZ, 0, 0", "other"),  # how ptxas loads some constants
+        ("HADD2.F32 R0, -RZ, R4.H1_H1", "other"),  # and widens a half
+        ("HADD2 R0, R2, -RZ", "HADD2"),
         ("BRA.U UP0, 0x10", "branch"),
         ("ATOMS.ADD R0, [R1], R2", "atomic"),
         ("UIADD3 UR4, UR4, 0x1, URZ", "other"),
@@ -166,7 +174,7 @@ def test_a_product_of_tiles(target: str) -> None:
     assert not result.diagnostics
     assert result.report is not None
     code: Mapping[str, Any] = json.loads(json.dumps(to_json(result.report)))["code"]
-    assert any(loop["line"] in (5, 8) and loop["mix"].get("FFMA") for loop in code["loops"])
+    assert 5 in [loop["line"] for loop in code["loops"] if loop["mix"].get("FFMA")]
     for loop in code["loops"]:
         assert sum(loop["mix"].values()) == loop["instructions"] <= code["instructions"]
         assert 0 <= loop["math_share"] <= 1

@@ -1,5 +1,6 @@
 """The Python interface as its users call it."""
 
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -167,13 +168,49 @@ def test_what_only_the_build_finds_is_raised_too() -> None:
     [
         ({"target": "sm_81"}, "unknown target `sm_81`"),
         ({"config": {"TILE": 96}}, "TILE=96 is not a choice of kernel `saxpy`: 128, 256, 512"),
-        ({"config": {"TILES": 128}}, "no kernel has a @autotune name `TILES`"),
+        ({"config": {"TILES": 128}}, "no kernel has an @autotune name `TILES`"),
         ({"dims": {"M": 128}}, "no kernel has a dynamic dimension or @autotune name `M`"),
+        ({"target": 80}, "a target is a text such as 'sm_80', not 80"),
+        ({"target": "sm_80,sm_90"}, "give --target once for each"),
+        ({"config": "all"}, "`config` is a mapping from names to integers, not 'all'"),
+        ({"config": {1: 2}}, "`config` is a mapping from names to integers, and 1 is no name"),
+        ({"config": {"TILE": 128.0}}, "128.0 is no value for `TILE`: it is an integer from 1 to 2147483647"),
+        ({"config": {"TILE": "128"}}, "'128' is no value for `TILE`"),
+        ({"dims": {"N": 2.5}}, "2.5 is no value for `N`"),
+        ({"dims": {"N": True}}, "True is no value for `N`"),
+        ({"dims": {"N": 0}}, "0 is no value for `N`"),
+        ({"dims": {"N": 2**31}}, "2147483648 is no value for `N`"),
+        ({"index_bits": 16}, "an index has 32 or 64 bits, not 16"),
     ],
 )
 def test_wrong_arguments_raise_what_is_wrong_with_them(arguments: dict[str, Any], said: str) -> None:
     with pytest.raises(phobos.UsageError, match=said):
         phobos.compile_text(SAXPY, **arguments)
+
+
+def test_numbers_of_numpy_are_integers_too() -> None:
+    module = phobos.compile_text(SAXPY, config={"TILE": np.int64(256)}, dims={"N": np.uint16(1024)})  # type: ignore[dict-item]
+    plain = phobos.compile_text(SAXPY, config={"TILE": 256}, dims={"N": 1024})
+    assert module["saxpy"].ptx == plain["saxpy"].ptx
+
+
+def test_a_source_may_be_any_bytes_and_nothing_else() -> None:
+    assert phobos.check_text(bytearray(SAXPY.encode())) == []  # type: ignore[arg-type]
+    for call in (phobos.check_text, phobos.compile_text):
+        with pytest.raises(TypeError, match="a source is a str or bytes, not int"):
+            call(5)  # type: ignore[operator]
+
+
+def test_errors_come_whole_out_of_another_process() -> None:
+    with pytest.raises(phobos.CompileError) as wrong:
+        phobos.compile_text(WRONG)
+    kernel = phobos.compile_text(OUTSIDE, name="outside.ph")["outside"]
+    with pytest.raises(phobos.KernelFault) as fault:
+        kernel.launch(1, f32(1, 2, 3, 4))
+    for error in (wrong.value, fault.value):
+        copy = pickle.loads(pickle.dumps(error))
+        assert (type(copy), str(copy)) == (type(error), str(error))
+        assert list(copy.findings) == list(error.findings)
 
 
 def test_a_file_that_cannot_be_read_raises_what_open_raises(tmp_path: Path) -> None:

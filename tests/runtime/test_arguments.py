@@ -1,5 +1,6 @@
 """What a launch checks before anything runs: each rule of the contract, with the message it gives."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -144,7 +145,20 @@ def test_requirements_left_to_the_launch(requirement: p.Requirement, good: int, 
 
 @pytest.mark.parametrize(
     ("type", "value"),
-    [(F32, "x"), (F32, None), (F32, True), (I32, 1.5), (I32, True), (I32, 2**31), (BOOL, 1), (F32, np.zeros(2))],
+    [
+        (F32, "x"),
+        (F32, None),
+        (F32, True),
+        (I32, 1.5),
+        (I32, True),
+        (I32, 2**31),
+        (BOOL, 1),
+        (F32, np.zeros(2)),
+        (F32, 1e39),
+        (F32, 10**400),
+        (F16, 65520.0),
+        (BF16, np.float64(-1e39)),
+    ],
 )
 def test_a_scalar_of_the_wrong_type_or_range(type: Any, value: object) -> None:
     assert "`x`" in refused(make.kernel(make.scalar("x", type)), value)
@@ -152,7 +166,17 @@ def test_a_scalar_of_the_wrong_type_or_range(type: Any, value: object) -> None:
 
 @pytest.mark.parametrize(
     ("type", "value"),
-    [(F32, 1), (F32, np.float64(1.5)), (F16, 0.1), (BF16, ml_dtypes.bfloat16(2)), (I32, -(2**31)), (I32, np.int64(3))],
+    [
+        (F32, 1),
+        (F32, np.float64(1.5)),
+        (F16, 0.1),
+        (BF16, ml_dtypes.bfloat16(2)),
+        (I32, -(2**31)),
+        (I32, np.int64(3)),
+        (F32, math.inf),
+        (F16, 65519.0),
+        (F32, -np.float32(np.inf)),
+    ],
 )
 def test_a_scalar_arrives_in_its_own_type(type: Any, value: Any) -> None:
     [got] = launch(make.kernel(make.scalar("x", type)), value).values
@@ -161,13 +185,19 @@ def test_a_scalar_arrives_in_its_own_type(type: Any, value: Any) -> None:
     assert got == expected(value)
 
 
+@pytest.mark.parametrize("grid", [1.0, "1", None, {1}, {1: 2}, object(), np.float32(1), np.ones((1, 1), int)])
+def test_what_is_no_grid(grid: Any) -> None:
+    assert "the grid is one to three positive integers" in refused(make.kernel(), grid=grid)
+
+
 @pytest.mark.parametrize("grid", [(), (0,), (1, -1), (1, 1, 1, 1), (1.5,), (True,), (1, 65536)])
 def test_a_grid_that_no_gpu_has(grid: Any) -> None:
     assert "grid" in refused(make.kernel(), grid=grid)
 
 
 def test_a_grid_may_be_one_number() -> None:
-    assert launch(make.kernel(), grid=7).grid == (7, 1, 1)
+    for seven in (7, np.int64(7), np.array(7), [7], np.array([7])):
+        assert launch(make.kernel(), grid=seven).grid == (7, 1, 1)
 
 
 def test_empty_tensors_overlap_nothing() -> None:

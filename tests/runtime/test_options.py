@@ -99,7 +99,7 @@ def test_names_have_to_exist_in_one_of_the_kernels() -> None:
         UsageError, match="no kernel has a dynamic dimension or @autotune name `K`; there are M, N, TILE"
     ):
         check_names(names, Options(bindings={"K": 4}))
-    with pytest.raises(UsageError, match="no kernel has a @autotune name `M`; there are TILE"):
+    with pytest.raises(UsageError, match="no kernel has an @autotune name `M`; there are TILE"):
         check_names(names, Options(config={"M": 4}))
     with pytest.raises(UsageError, match="there are none"):
         check_names([], Options(bindings={"K": 4}))

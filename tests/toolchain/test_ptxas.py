@@ -152,10 +152,30 @@ def test_a_target_nobody_assembles_names_what_there_is_and_the_package(
 
 
 def test_without_any_ptxas_the_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(find.OVERRIDE, str(tmp_path / "absent"))
+    monkeypatch.delenv(find.OVERRIDE, raising=False)
+    monkeypatch.setattr(find, "wheel_roots", list)
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert ptxas.installed() == ()
     assert ptxas.for_target("sm_80") is None
     assert ptxas.why_none("sm_70") == ("no ptxas found; `pip install nvidia-cuda-nvcc-cu12` brings one for sm_70")
+
+
+def test_an_override_that_is_no_ptxas_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(find.OVERRIDE, "absent")
+    assert ptxas.for_target("sm_80") is None
+    assert ptxas.why_none("sm_80") == (
+        "no ptxas found: PHOBOS_PTXAS=absent is no ptxas, and no other is looked for; "
+        "unset it, `pip install nvidia-cuda-nvcc` brings a ptxas for sm_80"
+    )
+
+
+@needs_scripts
+def test_a_ptxas_that_cannot_be_run_any_more_is_an_error(tmp_path: Path) -> None:
+    tool = ptxas.query(stand_in(tmp_path / "ptxas", ""))
+    assert tool is not None
+    tool.path.unlink()
+    [message] = ptxas.assemble(tool, copy_ptx("sm_80"), "sm_80").messages
+    assert (message.severity, message.text) == ("error", f"{tool.path} cannot be run: No such file or directory")
 
 
 def test_wheels_come_before_path_and_newer_cuda_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from itertools import groupby
 
-from phobos_core.report.sass.flow import BasicBlock, Loop, basic_blocks, loops
+from phobos_core.report.sass.flow import BasicBlock, Loop, basic_blocks, loops, predicate_of
 from phobos_core.report.sass.listing import Instruction, Listing
 from phobos_core.report.sass.model import AccessCode, Code, LineCode, LoopCode
 from phobos_core.report.sass.opcodes import ACCESSES, LOCAL_ACCESSES, bits, math_share, mix
@@ -28,10 +28,9 @@ def analyze(listing: Listing) -> Code:
 def _loop(loop: Loop, blocks: Sequence[BasicBlock]) -> LoopCode:
     body = [each for number in sorted(loop.blocks) for each in blocks[number].instructions]
     counts = mix(body)
-    line = loop.back.line or blocks[loop.header].instructions[0].line
     return LoopCode(
         name=loop.name,
-        line=line,
+        line=_line_of(loop.back, body) or body[0].line,
         depth=loop.depth,
         first=body[0].address,
         last=body[-1].address,
@@ -39,6 +38,15 @@ def _loop(loop: Loop, blocks: Sequence[BasicBlock]) -> LoopCode:
         mix=counts,
         math_share=math_share(counts),
     )
+
+
+def _line_of(back: Instruction, body: Sequence[Instruction]) -> int | None:
+    """That of the comparison which the branch back goes by: the branch may have that of what is before it."""
+    tested = predicate_of(back)
+    for each in reversed(body):
+        if tested and each.address < back.address and each.operands.partition(",")[0] == tested and each.line:
+            return each.line
+    return back.line
 
 
 def _lines(instructions: Sequence[Instruction]) -> tuple[LineCode, ...]:

@@ -81,16 +81,16 @@ def _successors(
 ) -> tuple[int, ...]:
     following = [index + 1] if index + 1 < len(number) else []
     targets = [number[target] for target in goes_to.get(last.address, ())]
-    leaves = (last.base in ENDS or bool(targets)) and not _conditional(last)
+    leaves = (last.base in ENDS or bool(targets)) and predicate_of(last) is None
     return tuple(dict.fromkeys([*targets, *([] if leaves else following)]))
 
 
-def _conditional(instruction: Instruction) -> bool:
-    """By a guard, or by a predicate among the operands: `BRA.U UP0, ...`, `BRA P1, ...`, `BRA.DIV UR4, ...`."""
+def predicate_of(instruction: Instruction) -> str | None:
+    """What it goes by: a guard, or an operand of the branches `BRA.U UP0, ...`, `BRA P1, ...`, `BRA.DIV UR4, ...`."""
     if instruction.guard is not None:
-        return True
+        return instruction.guard.lstrip("@!")
     first, comma, _ = instruction.operands.partition(",")
-    return instruction.base == "BRA" and bool(comma) and first.lstrip("!")[:1] in ("P", "U")
+    return first.lstrip("!") if instruction.base == "BRA" and comma else None
 
 
 def loops(blocks: Sequence[BasicBlock]) -> tuple[Loop, ...]:

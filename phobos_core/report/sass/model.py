@@ -11,8 +11,8 @@ class LoopCode:
     """A loop of the machine code, the loops inside it included.
 
     `name` is `L2` for the second loop that is in no other, `L2.1` for the first one inside it, with a `depth` of 2.
-    `line` is that of the branch back, `first` and `last` the lowest and the highest address. `mix` counts
-    instructions by class, `math_share` is the part of them that computes.
+    `line` is that of the comparison which the branch back goes by, `first` and `last` the lowest and the highest
+    address. `mix` counts instructions by class, `math_share` is the part of them that computes.
     """
 
     name: str

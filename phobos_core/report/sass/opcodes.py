@@ -63,8 +63,8 @@ _MATRIX_BITS = 32  # of one 8 x 8 matrix of 16-bit elements, for each thread of 
 
 
 def class_of(instruction: Instruction) -> str:
-    # The assembler also loads constants by `HFMA2.MMA R0, -RZ, RZ, high, low`, which computes nothing.
-    if instruction.base == "HFMA2" and "-RZ, RZ" in instruction.operands:
+    # Moves in disguise: `HFMA2 R0, -RZ, RZ, high, low` loads a constant, `HADD2.F32 R0, -RZ, R1.H0_H0` converts a half.
+    if instruction.base in ("HFMA2", "HADD2") and instruction.operands.split(", ")[1:2] == ["-RZ"]:
         return OTHER
     return CLASSES.get(instruction.base, OTHER)
 
