@@ -138,6 +138,10 @@ def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     return tuple(sorted(unique, key=lambda d: (d.start, d.end, d.code)))
 
 
+# PTX's one predefined identifier that Phobos could spell, and the one name that is no PTX identifier.
+_NO_ENTRY = frozenset({"WARP_SZ", "_"})
+
+
 def _file_rules(source: SourceFile) -> list[Diagnostic]:
     """Rules between items: names of kernels and functions, and a file with nothing in it."""
     found: list[Diagnostic] = []
@@ -153,6 +157,13 @@ def _file_rules(source: SourceFile) -> list[Diagnostic]:
             message = f"a {kind} named `{name.text}` is already declared in this file"
             related = (see(earlier, "declared here"),)
             found.append(Diagnostic("duplicate-name", "error", span.start, span.end, message, related))
+        if isinstance(placed.item, Kernel) and name.text in _NO_ENTRY:
+            message = (
+                f"`{name.text}` cannot name a kernel: its entry in the PTX has that name, which PTX does not allow"
+            )
+            found.append(
+                Diagnostic("reserved-name", "error", span.start, span.end, message, help="choose another name")
+            )
         if isinstance(placed.item, Function):
             found.extend(d.shifted(placed.offset) for d in _function_rules(placed.item))
     return found

@@ -108,6 +108,8 @@ HEAD = "kernel k(A: tensor<f32>[M, 64], {}) {{ }}"
         (HEAD.format("x: tile<f32>[4]"), "misplaced-type"),
         (HEAD.format("x: tensor<f32>[0]"), "empty-extent"),
         ("kernel k() { }\nkernel k() { }", "duplicate-name"),
+        ("kernel _() { }", "reserved-name"),
+        ("kernel WARP_SZ() { }", "reserved-name"),
         ("fn f(a) = a\nfn f(b) = b\nkernel k() { }", "duplicate-name"),
         ("fn f(a, a) = a\nkernel k() { }", "duplicate-name"),
         ("fn exp(a) = a\nkernel k() { }", "builtin-redefined"),

@@ -131,17 +131,16 @@ def declare_gather(p: Program) -> None:
 
 
 def operand(p: Program, element: str, shape: Shape) -> Value | None:
-    if p.chance(3):
-        value = expression(p, element, shape, 1)
-        found = read(p, element, shape)
-        if found is None or value.bound >= room(element) // 8:
-            return found
-        return clamped(Value(f"{value.text} + {found.text}", value.bound + found.bound), element, 8)
+    """A slice of just this shape, alone or in an expression."""
     places = sliceable(p, element, shape)
     if not places:
         return None
-    place = p.pick(places)
-    return Value(slice_of(p, place, shape), CAP)
+    exact = Value(slice_of(p, p.pick(places), shape), CAP)
+    if p.chance(3):
+        value = expression(p, element, shape, 1)
+        if value.bound < room(element) // 8:
+            return clamped(Value(f"{value.text} + {exact.text}", value.bound + exact.bound), element, 8)
+    return exact
 
 
 def contract(p: Program) -> None:

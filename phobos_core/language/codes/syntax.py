@@ -21,7 +21,8 @@ CODES: tuple[Code, ...] = (
         "reserved-name",
         "a reserved word used as a name",
         LEXICAL,
-        "Keywords and `ctx` may not be bound. `ctx` is read only through its fields.",
+        "Keywords and `ctx` may not be bound. `ctx` is read only through its fields. A kernel is not named `_` or"
+        " `WARP_SZ`: its entry in the PTX has its name, and PTX has no such name to give.",
         statements("let ctx = 1\nC[:, :] = A[:, :]"),
         statements("let context = 1\nC[:, :] = A[:, :]"),
     ),
