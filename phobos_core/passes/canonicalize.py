@@ -43,10 +43,12 @@ class _Canonicalizer:
 
     def region(self, block: Block) -> Block:
         """A region on its own: what it computes is not known outside."""
-        ops, known = self.ops, self.known
-        self.ops, self.known = [], dict(known)
+        ops, before = self.ops, len(self.known)
+        self.ops = []
         result = self.run(block)
-        self.ops, self.known = ops, known
+        self.ops = ops
+        while len(self.known) > before:
+            self.known.popitem()
         return result
 
     def op(self, op: Op) -> None:

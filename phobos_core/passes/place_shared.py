@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from math import prod
 
 from phobos_core.ir.accesses import Touch, touches
@@ -203,9 +204,22 @@ def pack(tiles: Sequence[Tile]) -> list[int]:
         lambda t: ((t.first - t.last) * t.bytes,),
         lambda t: (-t.last, -t.bytes),
     ]
-    candidates = [_best_fit(sorted(tiles, key=order)) for order in orders]
-    best = min(candidates, key=lambda offsets: max((t.bytes + o for t, o in offsets.items()), default=0))
-    return [best[tile] for tile in tiles]
+    least = _most_at_once(tiles)
+    best: list[int] = []
+    for order in orders:
+        offsets = _best_fit(sorted(tiles, key=order))
+        found = [offsets[tile] for tile in tiles]
+        if not best or _peak(tiles, found) < _peak(tiles, best):
+            best = found
+        if _peak(tiles, best) == least:
+            break
+    return best
+
+
+def _most_at_once(tiles: Sequence[Tile]) -> int:
+    """The bytes of the tiles in use at the time when those are most: no placement takes less."""
+    changes = sorted([(t.first, 0, t.bytes) for t in tiles] + [(t.last, 1, -t.bytes) for t in tiles])
+    return max(accumulate(change for *_, change in changes), default=0)
 
 
 def _best_fit(tiles: Sequence[Tile]) -> dict[Tile, int]:
