@@ -1,7 +1,8 @@
 """A `dot` on FMA (or dp4a): every thread keeps a patch of the product in registers and walks along K.
 
-In: a store or a hold whose tree has a `dot`, and its schedule. Out: a loop over K that reads the operands as wide as their
-alignment allows, and the rest of the tree (the epilogue) evaluated on the products in registers and stored, or held in registers.
+In: a store or a hold whose tree has a `dot`, and its schedule. Out: a loop over K that reads the operands as
+wide as their alignment allows, and the rest of the tree (the epilogue) evaluated on the products in registers, and
+stored or held there.
 
 The products of a patch row are vectors of neighbouring or strided columns; LLVM splits them into scalar FMAs, or into
 pairs where the target has those, and text stays short.

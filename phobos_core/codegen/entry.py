@@ -53,7 +53,7 @@ def module_text(kernel: Kernel) -> str:
         f"define ptx_kernel void @{kernel.name}({params}) #0 !dbg !{SUBPROGRAM} {{",
         *writer.lines,
         "}",
-        f"attributes #0 = {{ nounwind {_attributes(kernel)} }}",
+        f"attributes #0 = {{ nounwind {_attributes(kernel, index)} }}",
         *_metadata(kernel, writer),
     ]
     return "\n".join(parts) + "\n"
@@ -99,10 +99,12 @@ def _shared(kernel: Kernel) -> list[str]:
     return [f"@{name} = addrspace(3) global [{kernel.shared_bytes} x i8] undef, align 16"]
 
 
-def _attributes(kernel: Kernel) -> str:
+def _attributes(kernel: Kernel, index: Index) -> str:
+    holds = any(op.name == "hold" for op in index.ops)
     values = {
         "nvvm.maxntid": kernel.threads,
-        "nvvm.minctasm": kernel.min_blocks,
+        # Not told that one block will do, ptxas spills what registers hold to fit more of them.
+        "nvvm.minctasm": kernel.min_blocks or (1 if holds else None),
         "nvvm.maxnreg": kernel.max_registers,
     }
     return " ".join(f'"{name}"="{value}"' for name, value in values.items() if value is not None)

@@ -26,8 +26,9 @@ Given: TypeAlias = Mapping[Value, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Patch:
-    """One thread's patch, its `turn`-th, in column `column` of the grid of patches. `rows` and `columns` are where the rows and the runs of columns begin, clamped
-    to the tile; `row_inside` and `column_inside` are the conditions under which they were inside already."""
+    """One thread's patch, its `turn`-th, in column `column` of the grid of patches. `rows` and `columns` are where the
+    rows and the runs of columns begin, clamped to the tile; `row_inside` and `column_inside` are the conditions under
+    which they were inside already."""
 
     layout: Patches
     turn: int

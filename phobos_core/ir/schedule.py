@@ -28,8 +28,8 @@ class Contraction:
     """A `dot` anchor on CUDA cores: a grid of `rows` x `columns` thread patches, each `tm` x `tn` outputs.
 
     The elements are spread as `Patches`: neighbouring threads work on neighbouring elements, so that their accesses
-    meet different banks. `run` is a power of two that divides tn and the extent of the columns; the epilogue and an operand whose
-    last axis is the columns are accessed `run` elements at a time where alignment allows.
+    meet different banks. `run` is a power of two that divides tn and the extent of the columns; the epilogue and an
+    operand whose last axis is the columns are accessed `run` elements at a time where alignment allows.
     Elements past the extents are computed on clamped indices and not stored.
     `use_dp4a` takes four k a step (i8, `transposed`, K a multiple of 4).
     """

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from phobos_core.ir.module import Op
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.types import MemType, TileType, TokenType, Type, ViewType, element_of, with_element
+from phobos_core.ir.types import MemType, TileType, TokenType, Type, ViewType, element_of
 from phobos_core.language.types import BOOL, F32, F64, I8, I32, INDEX, Kind, ScalarType
 
 _PREDICATES = {"eq", "ne", "lt", "le", "gt", "ge"}
