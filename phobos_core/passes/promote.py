@@ -86,7 +86,11 @@ def promote(kernel: Kernel) -> Kernel:
     regions = Regions(kernel, index)
     refused = {c: reason for c in candidates if (reason := _used_otherwise(index, regions, c))}
     layouts = _layouts(kernel, index, [c for c in candidates if c not in refused], refused)
-    _spare_registers(kernel, index, layouts, refused)
+    while over := _one_too_many(kernel, index, layouts):
+        held_registers = _registers(over, layouts)
+        refused[over] = f"its {held_registers} registers a thread do not fit beside what the contractions need"
+        # Where it is stored to from now on may allow the others narrower runs only.
+        layouts = _layouts(kernel, index, [c for c in candidates if c not in refused], refused)
     held = {c.mem: layout for c, layout in layouts.items()}
     body = without_unused(_Promotion(index, held).block(kernel.body)) if held else kernel.body
     decisions = [
@@ -193,20 +197,13 @@ def _layouts(
 # The budget
 
 
-def _spare_registers(
-    kernel: Kernel, index: Index, layouts: dict[_Candidate, Patches], refused: dict[_Candidate, str]
-) -> None:
-    """Leaves tiles in memory, the largest first, until those held at any time fit beside what contractions need."""
-    room = registers(kernel) - REGISTERS_BESIDE - _fetched(index)
-    while layouts:
-        need = _contractions(kernel, index, layouts)
-        over = [group for group in _together(layouts) if sum(_registers(c, layouts) for c in group) + need > room]
-        if not over:
-            return
-        largest = max(over[0], key=lambda c: _registers(c, layouts))
-        held = _registers(largest, layouts)
-        del layouts[largest]
-        refused[largest] = f"its {held} registers a thread do not fit beside what the contractions need"
+def _one_too_many(kernel: Kernel, index: Index, layouts: Mapping[_Candidate, Patches]) -> _Candidate | None:
+    """The largest of the first tiles that do not fit the registers together, beside what contractions need."""
+    room = registers(kernel) - REGISTERS_BESIDE - _fetched(index) - _contractions(kernel, index, layouts)
+    for group in _together(layouts):
+        if sum(_registers(c, layouts) for c in group) > room:
+            return max(group, key=lambda c: _registers(c, layouts))
+    return None
 
 
 def _registers(candidate: _Candidate, layouts: Mapping[_Candidate, Patches]) -> int:

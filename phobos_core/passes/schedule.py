@@ -115,6 +115,7 @@ class _Planner:
             # A run that does not divide the columns would cross into the next row.
             widest = gcd(tn, columns, 4 if dp4a else 16)
         run = self.vector(view, tree, widest)
+        assert layout is None or run == widest
         plan = Contraction(tm, tn, -(-rows // tm), -(-columns // tn), dp4a, run)
         path = "dp4a" if dp4a else "FMA" if element_of(dot.result.type).is_float else "scalar"
         outputs = "1 output a thread" if tm * tn == 1 else f"{tm}x{tn} outputs a thread"
