@@ -19,9 +19,12 @@ from phobos_core.ir.module import Kernel, Param, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import buffer_of
+from phobos_core.ir.types import TileType
 from phobos_core.language.types import BOOL, ScalarType
 
 TRIPLE = "nvptx64-nvidia-cuda"
+# A tile that takes so many of a thread's registers leaves ptxas few to trade for blocks.
+_MANY_REGISTERS = 32
 _TID = "llvm.nvvm.read.ptx.sreg.tid.x"
 
 
@@ -100,14 +103,20 @@ def _shared(kernel: Kernel) -> list[str]:
 
 
 def _attributes(kernel: Kernel, index: Index) -> str:
-    holds = any(op.name == "hold" for op in index.ops)
+    holds = max((_registers(op.result) for op in index.ops if op.name == "hold"), default=0)
     values = {
         "nvvm.maxntid": kernel.threads,
-        # Not told that one block will do, ptxas spills what registers hold to fit more of them.
-        "nvvm.minctasm": kernel.min_blocks or (1 if holds else None),
+        # Not told that one block will do, ptxas spills a little of what registers hold to fit more blocks.
+        "nvvm.minctasm": kernel.min_blocks or (1 if holds >= _MANY_REGISTERS else None),
         "nvvm.maxnreg": kernel.max_registers,
     }
     return " ".join(f'"{name}"="{value}"' for name, value in values.items() if value is not None)
+
+
+def _registers(held: Value) -> int:
+    assert isinstance(held.type, TileType)
+    assert held.type.layout is not None
+    return held.type.runs * held.type.layout.vector * held.type.element.bytes // 4
 
 
 def _metadata(kernel: Kernel, writer: Writer) -> list[str]:
