@@ -99,6 +99,16 @@ class Context:
             return [vector]
         return [self.writer.pure(f"extractelement <{width} x {type}> {vector}, i32 {i}") for i in range(width)]
 
+    def part(self, vector: str, type: str, width: int, first: int, count: int) -> str:
+        """`count` neighbouring lanes of a vector, `first` the first."""
+        if count == width:
+            return vector
+        if count == 1:
+            return self.writer.pure(f"extractelement <{width} x {type}> {vector}, i32 {first}")
+        lanes = ", ".join(f"i32 {first + i}" for i in range(count))
+        whole = f"<{width} x {type}>"
+        return self.writer.pure(f"shufflevector {whole} {vector}, {whole} poison, <{count} x i32> <{lanes}>")
+
     def gathered(self, elements: list[str], type: str) -> str:
         """The vector of these elements."""
         if len(elements) == 1:

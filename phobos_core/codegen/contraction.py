@@ -1,7 +1,8 @@
 """A `dot` on FMA (or dp4a): every thread keeps a patch of the product in registers and walks along K.
 
-In: a store whose tree holds a `dot`, and its schedule. Out: a loop over K that reads the operands as wide as their
-alignment allows, and the rest of the tree (the epilogue) evaluated on the products in registers and stored.
+In: a store or a hold whose tree has a `dot`, and its schedule. Out: a loop over K that reads the operands as
+wide as their alignment allows, and the rest of the tree (the epilogue) evaluated on the products in registers, and
+stored or held there.
 
 The products of a patch row are vectors of neighbouring or strided columns; LLVM splits them into scalar FMAs, or into
 pairs where the target has those, and text stays short.
@@ -11,19 +12,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from phobos_core.codegen import index
 from phobos_core.codegen.banks import BANK_ROW, Walk, best_shift
-from phobos_core.codegen.context import Context, Window
+from phobos_core.codegen.context import Context
 from phobos_core.codegen.convert import convert
-from phobos_core.codegen.evaluate import Evaluation, Place
+from phobos_core.codegen.evaluate import Evaluation
 from phobos_core.codegen.index import Coord
 from phobos_core.codegen.memory import SHARED
-from phobos_core.codegen.sweep import store_run
+from phobos_core.codegen.patches import (
+    Given,
+    Patch,
+    in_registers,
+    keep,
+    patch_of,
+    runs_of,
+    store_patch,
+    turns,
+)
 from phobos_core.codegen.tree import anchor_of, loads_of
 from phobos_core.codegen.writer import ROLLED
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.schedule import Contraction
+from phobos_core.ir.tree import held
 from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.targets import LANES
 from phobos_core.language.types import I8, I32, ScalarType
@@ -34,108 +46,120 @@ _MOST = 256
 
 
 @dataclass(frozen=True, slots=True)
-class _Patch:
-    """The work of one thread. `rows` and `columns` are where the rows and the runs of columns begin, clamped to the
-    tile; `row_inside` and `column_inside` are the conditions under which they were inside already.
+class _Work:
+    """The work of one thread. `step` is how many k one load of an operand along K brings; `group` how many columns one
+    vector of sums holds; loads along K are at most `access` wide. The thread takes k xor `skew` in place of k (see
+    `banks`)."""
 
-    `step` is how many k one load of an operand along K brings; `group` how many columns one vector of sums holds;
-    loads along K are at most `access` wide. The thread takes k xor `skew` in place of k (see `banks`)."""
-
+    patch: Patch
     lhs: Value
     rhs: Value
     transposed: bool
     depth: int
     accumulator: ScalarType
-    rows: tuple[Coord, ...]
-    columns: tuple[Coord, ...]
-    row_inside: tuple[str, ...]
-    column_inside: tuple[str, ...]
-    run: int
     group: int
     step: int
     access: int
     dp4a: bool
     skew: str | None
 
+    @property
+    def rows(self) -> tuple[Coord, ...]:
+        return self.patch.rows
+
+    @property
+    def columns(self) -> tuple[Coord, ...]:
+        return self.patch.columns
+
+    @property
+    def run(self) -> int:
+        return self.patch.layout.vector
+
 
 def contraction(cg: Context, op: Op, schedule: Contraction) -> None:
-    patches, threads = schedule.rows * schedule.columns, cg.kernel.threads
-    full, tail = divmod(patches, threads)
+    """A store or a hold."""
+    layout = schedule.layout(cg.kernel.threads)
+    if op.name == "hold":
+        (value,) = op.operands
+
+        def runs(number: Coord, turn: int) -> list[str]:
+            patch = patch_of(cg, layout, _shape(value), number, turn)
+            return runs_of(cg, value, patch, layout.vector, _given(cg, value, patch, schedule, clamped=True))
+
+        keep(cg, op.result, runs)
+        return
+    full = layout.rows * layout.columns // layout.threads
     thread = index.thread(cg)
-    if full == 1:
-        _patch(cg, op, schedule, thread)
-    elif full > 1:
+    rest = turns(cg, layout)
+    if full > 1 and not held(cg.ir, op.operands[1]):
         loop = cg.writer.open_loop(["i32"], ["0"])
         turn = Coord(loop.names[0], 0, full)
-        _patch(cg, op, schedule, index.total(cg, thread, index.scaled(cg, turn, threads)))
+        _store(cg, op, schedule, index.total(cg, thread, index.scaled(cg, turn, layout.threads)), 0)
         following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, 1")
         again = cg.writer.value(f"icmp ult i32 {following}, {full}")
         cg.writer.close_loop(loop, again, [following], ROLLED)
-    if tail:
-        with cg.writer.guarded(index.less(cg, cg.thread, tail)):
-            _patch(cg, op, schedule, thread._replace(limit=tail).plus(full * threads))
+        rest = islice(rest, full, None)
+    for number_of, number, condition in rest:
+        with cg.writer.guarded(condition):
+            _store(cg, op, schedule, number, number_of)
 
 
-def _patch(cg: Context, store: Op, schedule: Contraction, number: Coord) -> None:
+def _store(cg: Context, store: Op, schedule: Contraction, number: Coord, turn: int) -> None:
     view, value, _ = store.operands
     target = cg.windows[view]
+    layout = schedule.layout(cg.kernel.threads)
+    patch = patch_of(cg, layout, target.shape, number, turn)
+    given = _given(cg, value, patch, schedule, clamped=patch.whole)
+    store_patch(cg, target, value, patch, layout.vector, given)
+
+
+def _given(cg: Context, value: Value, patch: Patch, schedule: Contraction, *, clamped: bool) -> Given:
+    """What is known of a patch when its products are: these, and what registers hold.
+
+    A sum in registers that the products are added to is where they start from, if the tree may be evaluated at
+    `clamped` places too.
+    """
     dot = anchor_of(cg, value)
     assert dot is not None
-    patch = _plan(cg, target, dot, schedule, number)
-    sums = _walk(cg, patch)
-    evaluation = Evaluation(cg)
-    inside: list[tuple[Place, str]] = []
-    for i, row in enumerate(patch.rows):
-        for j, column in enumerate(patch.columns):
-            place: Place = (row, column)
-            products = _columns_of(cg, patch, sums[i], j)
-            condition = index.both(cg, patch.row_inside[i], patch.column_inside[j])
-            if condition == "true":
-                evaluation.give(dot.result, place, patch.run, products)
-                inside.append((place, evaluation.at(value, place, patch.run)))
-            else:
-                # Clamped elements are another thread's: neither read nor written.
-                with cg.writer.guarded(condition):
-                    alone = Evaluation(cg)
-                    alone.give(dot.result, place, patch.run, products)
-                    store_run(cg, target, place, alone.at(value, place, patch.run), patch.run)
-    for place, operand in inside:
-        store_run(cg, target, place, operand, patch.run)
+    known = in_registers(cg, value, patch)
+    work = _plan(cg, dot, schedule, patch)
+    result, start = (_running_sum(cg, dot) if clamped else None) or (dot.result, None)
+    first = None if start is None else runs_of(cg, start, patch, work.run, in_registers(cg, start, patch))
+    sums = _walk(cg, work, first)
+    columns = range(len(work.columns))
+    return {**known, result: [_columns_of(cg, work, row, j) for row in sums for j in columns]}
 
 
-def _plan(cg: Context, target: Window, dot: Op, schedule: Contraction, number: Coord) -> _Patch:
+def _running_sum(cg: Context, dot: Op) -> tuple[Value, Value] | None:
+    """The sum of the product and of something that registers hold, and the latter."""
+    users = cg.ir.used_by(dot.result)
+    if len(users) != 1 or users[0].name != "add":
+        return None
+    others = [v for v in users[0].operands if v is not dot.result]
+    return (users[0].result, others[0]) if others and held(cg.ir, others[0]) else None
+
+
+def _plan(cg: Context, dot: Op, schedule: Contraction, patch: Patch) -> _Work:
     lhs, rhs = dot.operands
     transposed = dot.attrs["transposed"]
-    assert isinstance(lhs.type, TileType)
-    depth = lhs.type.shape[1]
-    row_count, column_count = target.shape
+    depth = _shape(lhs)[1]
     step, access = _widths(cg, dot, depth, schedule.tm * schedule.tn, schedule.use_dp4a)
-    run = schedule.run
-    r, c = index.divided(cg, number, schedule.columns)
-    rows = [r.plus(i * schedule.rows) for i in range(schedule.tm)]
-    runs = [c.plus(j * schedule.columns) for j in range(schedule.tn // run)]
-    row_limits = [index.clamped(cg, x, row_count) for x in rows]
-    run_limits = [index.clamped(cg, x, column_count // run) for x in runs]
-    return _Patch(
+    return _Work(
+        patch,
         lhs,
         rhs,
         transposed,
         depth,
-        element_of(dot.results[0].type),
-        tuple(x for x, _ in row_limits),
-        tuple(index.scaled(cg, x, run) for x, _ in run_limits),
-        tuple(inside for _, inside in row_limits),
-        tuple(inside for _, inside in run_limits),
-        run,
-        _group(schedule.tn, run),
+        element_of(dot.result.type),
+        _group(schedule.tn, schedule.run),
         step,
         access,
         schedule.use_dp4a,
-        _skew(cg, dot, schedule, depth, step, c) if transposed and step == access else None,
+        _skew(cg, dot, schedule, depth, step, patch) if transposed and step == access else None,
     )
 
 
-def _skew(cg: Context, dot: Op, schedule: Contraction, depth: int, step: int, column: Coord) -> str | None:
+def _skew(cg: Context, dot: Op, schedule: Contraction, depth: int, step: int, patch: Patch) -> str | None:
     """What the thread in a column of patches xors k with, if that makes the lanes' loads meet fewer in one bank."""
     numbers = range(min(LANES, cg.kernel.threads, schedule.rows * schedule.columns))
     columns = tuple(n % schedule.columns for n in numbers)
@@ -155,8 +179,13 @@ def _skew(cg: Context, dot: Op, schedule: Contraction, depth: int, step: int, co
     shift = best_shift(tuple(walks), columns, chunks) if chunks > 1 else None
     if shift is None:
         return None
-    number = index.operand(cg, index.divided(cg, index.divided(cg, column, 1 << shift)[0], chunks)[1])
+    number = index.operand(cg, index.divided(cg, index.divided(cg, patch.column, 1 << shift)[0], chunks)[1])
     return index.mul(cg, index.COORD, number, str(step))
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    assert isinstance(value.type, TileType)
+    return value.type.shape
 
 
 def _group(tn: int, run: int) -> int:
@@ -180,53 +209,56 @@ def _widths(cg: Context, dot: Op, depth: int, outputs: int, dp4a: bool) -> tuple
     return step, step
 
 
-def _walk(cg: Context, patch: _Patch) -> list[list[str]]:
-    """The sums of each row, in vectors of `group` columns."""
-    work = len(patch.rows) * len(patch.columns) * patch.run * patch.step // (4 if patch.dp4a else 1)
-    unroll = max(1, cg.unrolled(_BUDGET) // work)
-    per_turn = min(patch.depth, patch.step * unroll)
-    turns, rest = divmod(patch.depth, per_turn)
-    group = 1 if patch.dp4a else patch.group
-    type = cg.type(patch.accumulator, group)
-    vectors = len(patch.columns) * patch.run // group
-    count = len(patch.rows) * vectors
-    sums = [cg.constant(0, patch.accumulator, group)] * count
+def _walk(cg: Context, work: _Work, first: Sequence[str] | None) -> list[list[str]]:
+    """The sums of each row, in vectors of `group` columns. `first` has the runs to start from, 0 without it."""
+    products = len(work.rows) * len(work.columns) * work.run * work.step // (4 if work.dp4a else 1)
+    unroll = max(1, cg.unrolled(_BUDGET) // products)
+    per_turn = min(work.depth, work.step * unroll)
+    turns, rest = divmod(work.depth, per_turn)
+    group = 1 if work.dp4a else work.group
+    type = cg.type(work.accumulator, group)
+    vectors = len(work.columns) * work.run // group
+    count = len(work.rows) * vectors
+    if first is None:
+        sums = [cg.constant(0, work.accumulator, group)] * count
+    else:
+        sums = _sums_of(cg, work, first)
     if turns > 1:
         loop = cg.writer.open_loop(["i32", *[type] * count], ["0", *sums])
-        start = Coord(loop.names[0], 0, patch.depth, per_turn)
-        sums = _steps(cg, patch, start, per_turn, loop.names[1:])
+        start = Coord(loop.names[0], 0, work.depth, per_turn)
+        sums = _steps(cg, work, start, per_turn, loop.names[1:])
         following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, {per_turn}")
         again = cg.writer.value(f"icmp ult i32 {following}, {turns * per_turn}")
         cg.writer.close_loop(loop, again, [following, *sums], ROLLED)
     elif turns == 1:
-        sums = _steps(cg, patch, index.ZERO, per_turn, sums)
+        sums = _steps(cg, work, index.ZERO, per_turn, sums)
     if rest:
-        sums = _steps(cg, patch, index.fixed(turns * per_turn), rest, sums)
-    return [sums[i * vectors : (i + 1) * vectors] for i in range(len(patch.rows))]
+        sums = _steps(cg, work, index.fixed(turns * per_turn), rest, sums)
+    return [sums[i * vectors : (i + 1) * vectors] for i in range(len(work.rows))]
 
 
-def _steps(cg: Context, patch: _Patch, start: Coord, count: int, sums: Sequence[str]) -> list[str]:
+def _steps(cg: Context, work: _Work, start: Coord, count: int, sums: Sequence[str]) -> list[str]:
     current = list(sums)
-    for step in range(0, count, patch.step):
+    for step in range(0, count, work.step):
         k = start.plus(step)
-        if patch.skew is not None:
-            k = Coord(cg.writer.pure(f"xor i32 {index.operand(cg, k)}, {patch.skew}"), 0, patch.depth, patch.step)
-        multiply = _multiply_bytes if patch.dp4a else _multiply
-        current = multiply(cg, patch, k, current)
+        if work.skew is not None:
+            k = Coord(cg.writer.pure(f"xor i32 {index.operand(cg, k)}, {work.skew}"), 0, work.depth, work.step)
+        multiply = _multiply_bytes if work.dp4a else _multiply
+        current = multiply(cg, work, k, current)
     return current
 
 
-def _multiply(cg: Context, patch: _Patch, k: Coord, sums: list[str]) -> list[str]:
+def _multiply(cg: Context, work: _Work, k: Coord, sums: list[str]) -> list[str]:
     """Adds the products of `step` k to the sums."""
     evaluation = Evaluation(cg)
-    accumulator, step, group = patch.accumulator, patch.step, patch.group
+    accumulator, step, group = work.accumulator, work.step, work.group
     wide = cg.type(accumulator)
-    lhs = [_operand(cg, evaluation, patch, patch.lhs, (row, k), step) for row in patch.rows]
-    rhs = _right_operands(cg, evaluation, patch, k)
+    lhs = [_operand(cg, evaluation, work, work.lhs, (row, k), step) for row in work.rows]
+    rhs = _right_operands(cg, evaluation, work, k)
     vectors = len(rhs[0])
     result = list(sums)
     for part in range(step):
-        for i in range(len(patch.rows)):
+        for i in range(len(work.rows)):
             a = _repeated(cg, lhs[i], wide, step, part, group)
             for j in range(vectors):
                 at = i * vectors + j
@@ -234,46 +266,56 @@ def _multiply(cg: Context, patch: _Patch, k: Coord, sums: list[str]) -> list[str
     return result
 
 
-def _right_operands(cg: Context, evaluation: Evaluation, patch: _Patch, k: Coord) -> list[list[str]]:
+def _right_operands(cg: Context, evaluation: Evaluation, work: _Work, k: Coord) -> list[list[str]]:
     """For each of `step` k, the right operand's elements in the vectors of columns that the sums have."""
-    step, run, group = patch.step, patch.run, patch.group
-    if not patch.transposed:
+    step, run, group = work.step, work.run, work.group
+    if not work.transposed:
         found = [
-            [_operand(cg, evaluation, patch, patch.rhs, (k.plus(part), column), run) for column in patch.columns]
+            [_operand(cg, evaluation, work, work.rhs, (k.plus(part), column), run) for column in work.columns]
             for part in range(step)
         ]
-        return [_regrouped(cg, patch, pieces) for pieces in found]
-    columns = [column.plus(i) for column in patch.columns for i in range(run)]
-    along = [_operand(cg, evaluation, patch, patch.rhs, (column, k), step) for column in columns]
-    wide = cg.type(patch.accumulator)
+        return [_regrouped(cg, work, pieces) for pieces in found]
+    columns = [column.plus(i) for column in work.columns for i in range(run)]
+    along = [_operand(cg, evaluation, work, work.rhs, (column, k), step) for column in columns]
+    wide = cg.type(work.accumulator)
     return [
         [cg.picked(along[j : j + group], wide, step, part) for j in range(0, len(along), group)] for part in range(step)
     ]
 
 
-def _regrouped(cg: Context, patch: _Patch, pieces: list[str]) -> list[str]:
+def _regrouped(cg: Context, work: _Work, pieces: list[str]) -> list[str]:
     """Runs of one column as vectors of `group`."""
-    if patch.run == patch.group:
+    if work.run == work.group:
         return pieces
-    wide, group = cg.type(patch.accumulator), patch.group
+    wide, group = cg.type(work.accumulator), work.group
     return [cg.gathered(pieces[j : j + group], wide) for j in range(0, len(pieces), group)]
 
 
-def _columns_of(cg: Context, patch: _Patch, sums: list[str], run: int) -> str:
+def _sums_of(cg: Context, work: _Work, runs: Sequence[str]) -> list[str]:
+    """The runs of a patch as the vectors of sums."""
+    across = len(work.columns)
+    type = cg.type(work.accumulator)
+    if work.dp4a:
+        return [lane for run in runs for lane in cg.lanes(run, type, work.run)]
+    rows = [list(runs[i : i + across]) for i in range(0, len(runs), across)]
+    return [vector for row in rows for vector in _regrouped(cg, work, row)]
+
+
+def _columns_of(cg: Context, work: _Work, sums: list[str], run: int) -> str:
     """The products of one run of columns."""
-    if patch.dp4a:
-        return cg.gathered(sums[run * patch.run : (run + 1) * patch.run], cg.type(patch.accumulator))
-    if patch.run == patch.group:
+    if work.dp4a:
+        return cg.gathered(sums[run * work.run : (run + 1) * work.run], cg.type(work.accumulator))
+    if work.run == work.group:
         return sums[run]
-    vector, lane = divmod(run, patch.group)
-    return cg.lanes(sums[vector], cg.type(patch.accumulator), patch.group)[lane]
+    vector, lane = divmod(run, work.group)
+    return cg.lanes(sums[vector], cg.type(work.accumulator), work.group)[lane]
 
 
 def _operand(
-    cg: Context, evaluation: Evaluation, patch: _Patch, value: Value, place: tuple[Coord, Coord], width: int
+    cg: Context, evaluation: Evaluation, work: _Work, value: Value, place: tuple[Coord, Coord], width: int
 ) -> str:
     operand = evaluation.at(value, place, width)
-    return convert(cg, operand, element_of(value.type), patch.accumulator, width)
+    return convert(cg, operand, element_of(value.type), work.accumulator, width)
 
 
 def _repeated(cg: Context, vector: str, type: str, width: int, lane: int, count: int) -> str:
@@ -297,14 +339,14 @@ def _multiply_add(cg: Context, element: ScalarType, width: int, a: str, b: str, 
     return cg.writer.value(f"add {type} {product}, {c}")
 
 
-def _multiply_bytes(cg: Context, patch: _Patch, k: Coord, sums: list[str]) -> list[str]:
+def _multiply_bytes(cg: Context, work: _Work, k: Coord, sums: list[str]) -> list[str]:
     """Adds the products of `step` k to the sums, four at a time."""
     evaluation = Evaluation(cg)
-    columns = [column.plus(i) for column in patch.columns for i in range(patch.run)]
-    lhs = [_words(cg, evaluation, patch, patch.lhs, (row, k)) for row in patch.rows]
-    rhs = [_words(cg, evaluation, patch, patch.rhs, (column, k)) for column in columns]
+    columns = [column.plus(i) for column in work.columns for i in range(work.run)]
+    lhs = [_words(cg, evaluation, work, work.lhs, (row, k)) for row in work.rows]
+    rhs = [_words(cg, evaluation, work, work.rhs, (column, k)) for column in columns]
     result = list(sums)
-    for word in range(patch.step // 4):
+    for word in range(work.step // 4):
         for i, row in enumerate(lhs):
             for j, column in enumerate(rhs):
                 at = i * len(columns) + j
@@ -313,9 +355,9 @@ def _multiply_bytes(cg: Context, patch: _Patch, k: Coord, sums: list[str]) -> li
     return result
 
 
-def _words(cg: Context, evaluation: Evaluation, patch: _Patch, value: Value, place: tuple[Coord, Coord]) -> list[str]:
+def _words(cg: Context, evaluation: Evaluation, work: _Work, value: Value, place: tuple[Coord, Coord]) -> list[str]:
     """`step` bytes along K as the 32-bit words that they pack."""
-    operand = evaluation.in_pieces(value, place, patch.step, patch.access)
-    count = patch.step // 4
-    whole = cg.writer.pure(f"bitcast {cg.type(I8, patch.step)} {operand} to {cg.type(I32, count)}")
+    operand = evaluation.in_pieces(value, place, work.step, work.access)
+    count = work.step // 4
+    whole = cg.writer.pure(f"bitcast {cg.type(I8, work.step)} {operand} to {cg.type(I32, count)}")
     return cg.lanes(whole, "i32", count)

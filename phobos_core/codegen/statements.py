@@ -5,17 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from phobos_core.codegen import access, asynchronous, index, memory
+from phobos_core.codegen import access, asynchronous, index, memory, patches
 from phobos_core.codegen.arithmetic import elementwise
 from phobos_core.codegen.context import Context, Memory
 from phobos_core.codegen.contraction import contraction
 from phobos_core.codegen.control import for_loop, if_else, while_loop
 from phobos_core.codegen.reduction import row_reduction
 from phobos_core.codegen.scan import column_scan
-from phobos_core.codegen.sweep import hold, sweep
+from phobos_core.codegen.sweep import load_runs, sweep
 from phobos_core.ir.module import Block, Op
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.schedule import ColumnScan, Contraction, RowReduction, Sweep
+from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowReduction, Sweep
 from phobos_core.ir.types import MemType, TileType, element_of
 from phobos_core.language.targets import LANES
 
@@ -99,13 +99,25 @@ def _load(cg: Context, op: Op) -> None:
     """A load without a layout is virtual."""
     assert isinstance(op.result.type, TileType)
     if op.result.type.layout is not None:
-        hold(cg, op)
+        load_runs(cg, op)
+
+
+def _hold(cg: Context, op: Op) -> None:
+    match op.attrs["schedule"]:
+        case PatchSweep() as schedule:
+            patches.hold(cg, op, schedule)
+        case Contraction() as schedule:
+            contraction(cg, op, schedule)
+        case other:
+            raise AssertionError(f"{other} holds no tile in registers")
 
 
 def _store(cg: Context, op: Op) -> None:
     match op.attrs["schedule"]:
         case Sweep(vector):
             sweep(cg, op, vector)
+        case PatchSweep() as schedule:
+            patches.sweep(cg, op, schedule)
         case Contraction() as schedule:
             contraction(cg, op, schedule)
         case RowReduction() as schedule:
@@ -171,6 +183,7 @@ _STATEMENTS: Mapping[str, Callable[[Context, Op], None]] = {
     "flat": _flat,
     "view": _view,
     "load": _load,
+    "hold": _hold,
     "store": _store,
     "load_point": _load_point,
     "store_point": _store_point,

@@ -16,7 +16,7 @@ from phobos_core.codegen.tree import cost
 from phobos_core.codegen.writer import ROLLED
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.tree import held
-from phobos_core.ir.types import TileType
+from phobos_core.ir.types import Cyclic, TileType
 
 # Unrolled at most this many instructions in a row; a group of a loop has about as many.
 _BUDGET = 160
@@ -30,7 +30,7 @@ def sweep(cg: Context, op: Op, vector: int) -> None:
     runs = prod(target.shape) // vector
     threads = cg.kernel.threads
     full, tail = divmod(runs, threads)
-    group = max(1, cg.unrolled(_BUDGET) // cost(cg, value, vector))
+    group = group_of(cg, value, vector)
     if held(cg.ir, value) or full <= group * _TURNS:
         for start in range(0, full, group):
             _group(cg, target, value, vector, [index.fixed(i) for i in range(start, min(start + group, full))])
@@ -47,6 +47,11 @@ def sweep(cg: Context, op: Op, vector: int) -> None:
     if tail:
         with cg.writer.guarded(index.less(cg, cg.thread, tail)):
             _group(cg, target, value, vector, [index.fixed(full)])
+
+
+def group_of(cg: Context, value: Value, vector: int) -> int:
+    """How many runs to evaluate before the first is stored."""
+    return max(1, cg.unrolled(_BUDGET) // cost(cg, value, vector))
 
 
 def _group(cg: Context, target: Window, value: Value, vector: int, turns: list[Coord]) -> None:
@@ -86,12 +91,12 @@ def run_place(cg: Context, shape: tuple[int, ...], vector: int, turn: Coord) -> 
     return (*index.unflattened(cg, row, shape[:-1]), index.scaled(cg, column, vector))
 
 
-def hold(cg: Context, op: Op) -> None:
+def load_runs(cg: Context, op: Op) -> None:
     """A `load` whose result has a layout: each thread's runs, read into registers here."""
     (result,) = op.results
     assert isinstance(result.type, TileType)
     layout = result.type.layout
-    assert layout is not None
+    assert isinstance(layout, Cyclic)
     window = cg.windows[op.operands[0]]
     runs = prod(window.shape) // layout.vector
     held = []

@@ -15,9 +15,9 @@ from typing import TypeAlias
 from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.regions import Region, Regions, disjoint
 from phobos_core.ir.rewrite import Index
-from phobos_core.ir.schedule import ColumnScan, Contraction, RowReduction, Schedule, Sweep
+from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowReduction, Schedule, Sweep
 from phobos_core.ir.tree import INNER, Node, buffer_of, nodes, stages_of
-from phobos_core.ir.types import Cyclic, MemType, TileType, ViewType, element_of
+from phobos_core.ir.types import Layout, MemType, Patches, TileType, ViewType, element_of
 
 # Two accesses with equal maps touch each byte from the same thread. None: from several threads, or not known.
 ThreadMap: TypeAlias = tuple[object, ...] | None
@@ -62,11 +62,11 @@ class Touch:
 def touches(index: Index, op: Op) -> Iterator[Touch]:
     """The memory that `op` reads and writes where it stands."""
     match op.name:
+        case "hold":
+            yield from _evaluated(index, op.operands[0])
         case "store":
             view, tile, _ = op.operands
-            for node in nodes(index, tile):
-                if node.op.name in ("load", "gather"):
-                    yield Touch(node.op.operands[0], write=False, node=node)
+            yield from _evaluated(index, tile)
             yield Touch(view, write=True)
         case "load" if _layout(op) is not None:
             yield Touch(op.operands[0], write=False)
@@ -82,10 +82,18 @@ def touches(index: Index, op: Op) -> Iterator[Touch]:
             pass
 
 
+def _evaluated(index: Index, tile: Value) -> Iterator[Touch]:
+    """What a virtual tile reads where it is evaluated."""
+    for node in nodes(index, tile):
+        if node.op.name in ("load", "gather"):
+            yield Touch(node.op.operands[0], write=False, node=node)
+
+
 class Accesses:
     """The accesses of one kernel's ops."""
 
     def __init__(self, kernel: Kernel, index: Index) -> None:
+        self._kernel = kernel
         self._index = index
         self._regions = Regions(kernel, index)
         self._known: dict[tuple[object, ...], Access] = {}
@@ -123,6 +131,8 @@ class Accesses:
         match op.name:
             case "store" if "schedule" in op.attrs:
                 return self._scheduled(op, touch.node, region)
+            case "hold" if "schedule" in op.attrs and _covered(op):
+                return self._scheduled(op, touch.node, region)
             case "load":
                 layout = _layout(op)
                 assert layout is not None
@@ -158,12 +168,17 @@ class Accesses:
                 return self._cyclic(region, 1)
             case RowReduction(lanes=lanes):
                 return ("rows", lanes, self._where(region))
-            case Contraction(tm=1, tn=tn, run=run) if tn == run and schedule.columns * tn == region.shape[-1]:
-                return self._cyclic(region, run)
+            case PatchSweep(layout):
+                return self._patches(layout, region)
             case Contraction():
-                return ("patches", schedule, self._where(region))
+                return self._patches(schedule.layout(self._kernel.threads), region)
             case ColumnScan():
                 return self._columns(region)
+
+    def _patches(self, layout: Patches, region: Region) -> ThreadMap:
+        if layout.tm == 1 and layout.tn == layout.vector and layout.columns * layout.tn == region.shape[-1]:
+            return self._cyclic(region, layout.vector)
+        return ("patches", layout, self._where(region))
 
     def _cyclic(self, region: Region, vector: int) -> ThreadMap:
         """Runs of `vector` in row-major order; of a contiguous region, runs of bytes from its first."""
@@ -231,6 +246,13 @@ class Accesses:
         return op.attrs["offset"], extents, op.attrs.get("pitch", extents[-1]), mem.element.bytes
 
 
-def _layout(op: Op) -> Cyclic | None:
+def _layout(op: Op) -> Layout | None:
     type = op.result.type
     return type.layout if isinstance(type, TileType) else None
+
+
+def _covered(hold: Op) -> bool:
+    """Whether each thread reads its own elements only: past the extents it would read copies of another's."""
+    type = hold.result.type
+    assert isinstance(type, TileType)
+    return isinstance(type.layout, Patches) and type.layout.covers(type.shape)

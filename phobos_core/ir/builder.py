@@ -177,6 +177,10 @@ class Builder:
         assert isinstance(view.type, ViewType)
         return self.op("load", (view, token), (TileType(view.type.element, view.type.shape, layout),)).result
 
+    def hold(self, tile: Value, layout: Layout) -> Value:
+        assert isinstance(tile.type, TileType)
+        return self.op("hold", (tile,), (TileType(tile.type.element, tile.type.shape, layout),)).result
+
     def store(self, view: Value, tile: Value, token: Value) -> Value:
         """The next token of the buffer."""
         return self.op("store", (view, tile, token), (TOKEN,)).result

@@ -126,6 +126,13 @@ _TABLE = (
         effect="read",
     ),
     OpDef(
+        "hold",
+        "Evaluates a virtual tile here into registers, in the result's layout. `schedule` as of a store.",
+        "tile",
+        "tile with a layout",
+        optional=("schedule",),
+    ),
+    OpDef(
         "store",
         "Writes a tile of the view's shape and element type. `schedule` says which thread writes which element.",
         "view, tile, token",

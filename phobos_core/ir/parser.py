@@ -15,7 +15,18 @@ from phobos_core.ir import schedule
 from phobos_core.ir.module import Block, Kernel, Op, Param, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.printer import HEADER, WORDS
-from phobos_core.ir.types import TOKEN, Cyclic, MemType, TileType, TokenType, Type, ViewType, element_of
+from phobos_core.ir.types import (
+    TOKEN,
+    Cyclic,
+    Layout,
+    MemType,
+    Patches,
+    TileType,
+    TokenType,
+    Type,
+    ViewType,
+    element_of,
+)
 from phobos_core.language.types import BOOL, INDEX, SPELLED, ScalarType
 
 T = TypeVar("T")
@@ -26,12 +37,21 @@ _VALUE = re.compile(r"%([\w.]+)")
 _INT = re.compile(r"-?\d+")
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?([eE][+-]?\d+)?|inf\b|nan\b)")
 _STRING = re.compile(r'"(\\.|[^"\\])*"')
-_SHAPED = re.compile(r"(mem|view|tile)<(\w+)>\[([?\dx]*)(?:, (global|shared)|, cyclic<(\d+), (\d+)>)?\]")
+_SHAPED = re.compile(r"(mem|view|tile)<(\w+)>\[([?\dx]*)(?:, (global|shared)|, (cyclic|patches)<([\d, ]+)>)?\]")
 _ATTRS = re.compile(r"\{\s*\w+ =")
 
-_SCHEDULES: dict[str, Callable[..., schedule.Schedule]] = {
-    c.__name__: c for c in (schedule.Sweep, schedule.Contraction, schedule.RowReduction, schedule.ColumnScan)
+_SCHEDULES: dict[str, Callable[..., schedule.Schedule | Patches]] = {
+    c.__name__: c
+    for c in (
+        schedule.Sweep,
+        schedule.PatchSweep,
+        schedule.Contraction,
+        schedule.RowReduction,
+        schedule.ColumnScan,
+        Patches,
+    )
 }
+_LAYOUTS: dict[str, Callable[..., Layout]] = {"cyclic": Cyclic, "patches": Patches}
 _SCALARS: dict[str, ScalarType] = {**SPELLED, BOOL.name: BOOL, INDEX.name: INDEX}
 
 
@@ -204,7 +224,7 @@ class _Parser:
 
     def type(self) -> Type:
         if found := self.match(_SHAPED):
-            kind, element_name, dims, space, threads, vector = found.groups()
+            kind, element_name, dims, space, layout, numbers = found.groups()
             element = self.scalar(element_name)
             shape = tuple(None if d == "?" else int(d) for d in dims.split("x") if d)
             static = tuple(d for d in shape if d is not None)
@@ -214,7 +234,8 @@ class _Parser:
                 case "view", "global" | "shared" if static == shape:
                     return ViewType(element, static, space)
                 case "tile", None if static == shape:
-                    return TileType(element, static, Cyclic(int(threads), int(vector)) if threads else None)
+                    held = _LAYOUTS[layout](*map(int, numbers.split(","))) if layout else None
+                    return TileType(element, static, held)
                 case _:
                     raise self.error("a type before")
         name = self.need(_NAME, "a type").group()

@@ -65,6 +65,20 @@ class Regions:
             self._views[view] = known
         return known
 
+    def whole_allocation(self, view: Value) -> bool:
+        """Whether a view is all of an allocation of one stage, element for element."""
+        region = self.of_view(view)
+        op = self._index.defining(region.buffer, "alloc")
+        return (
+            op is not None
+            and op.attrs["stages"] == 1
+            and not region.flat
+            and isinstance(region.buffer.type, MemType)
+            and region.shape == region.buffer.type.shape
+            and all(start == (frozenset(), 0) for start in region.starts)
+            and set(self._index.definition[view].attrs["bounds"]) == {"none"}
+        )
+
     def of_point(self, mem: Value, rest: tuple[Value, ...]) -> Region:
         """`rest`: the operands after the buffer of a `load_point` or `store_point`, up to the indices' end."""
         assert isinstance(mem.type, MemType)

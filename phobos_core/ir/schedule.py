@@ -1,6 +1,6 @@
-"""Schedules: which thread writes which element of a store, and in what order the work goes.
+"""Schedules: which thread writes which element of a store or a hold, and in what order the work goes.
 
-Set on each `store` by the pass `schedule`, read by the pass that places barriers (two accesses with one thread map
+Set on each of them by the pass `schedule`, read by the pass that places barriers (two accesses with one thread map
 need no barrier between) and by codegen.
 """
 
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from phobos_core.ir.types import Patches
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +27,9 @@ class Sweep:
 class Contraction:
     """A `dot` anchor on CUDA cores: a grid of `rows` x `columns` thread patches, each `tm` x `tn` outputs.
 
-    Thread t owns patch (t / columns, t % columns) and, where patches outnumber threads, t + threads, ... .
-    Patch (r, c) holds rows r, r + rows, ... (tm of them) and the runs of `run` columns number c, c + columns, ...
-    (tn / run of them): neighbouring threads work on neighbouring elements, so that their accesses meet different
-    banks. `run` is a power of two that divides tn and the extent of the columns; the epilogue and an operand whose
-    last axis is the columns are accessed `run` elements at a time where alignment allows.
+    The elements are spread as `Patches`: neighbouring threads work on neighbouring elements, so that their accesses
+    meet different banks. `run` is a power of two that divides tn and the extent of the columns; the epilogue and an
+    operand whose last axis is the columns are accessed `run` elements at a time where alignment allows.
     Elements past the extents are computed on clamped indices and not stored.
     `use_dp4a` takes four k a step (i8, `transposed`, K a multiple of 4).
     """
@@ -40,6 +40,21 @@ class Contraction:
     columns: int
     use_dp4a: bool
     run: int = 1
+
+    def layout(self, threads: int) -> Patches:
+        """How the products lie in registers."""
+        return Patches(threads, self.tm, self.tn, self.rows, self.columns, self.run)
+
+
+@dataclass(frozen=True, slots=True)
+class PatchSweep:
+    """Element-wise, spread as `layout`, which is also that of the tiles in registers that the tree reads.
+
+    `vector` divides the layout's, and every access in the value tree along the last axis may use it, as in `Sweep`.
+    Elements past the extents are not stored."""
+
+    layout: Patches
+    vector: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,4 +74,4 @@ class ColumnScan:
     """A `cumsum` anchor: thread t walks down column t, t + threads, ... ."""
 
 
-Schedule: TypeAlias = Sweep | Contraction | RowReduction | ColumnScan
+Schedule: TypeAlias = Sweep | PatchSweep | Contraction | RowReduction | ColumnScan

@@ -6,10 +6,11 @@ In: an op. Out: what is wrong with the types of its operands, results or attribu
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from phobos_core.ir.module import Op
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.types import MemType, TileType, TokenType, Type, ViewType, element_of, with_element
+from phobos_core.ir.types import MemType, TileType, TokenType, Type, ViewType, element_of
 from phobos_core.language.types import BOOL, F32, F64, I8, I32, INDEX, Kind, ScalarType
 
 _PREDICATES = {"eq", "ne", "lt", "le", "gt", "ge"}
@@ -58,7 +59,7 @@ def _store_point(op: Op, rest: list[Type], mem: MemType) -> str | None:
 def _gather(op: Op, rest: list[Type], mem: MemType) -> str | None:
     match rest, _results(op):
         case [TileType() as indices, TokenType()], [result] if _is_integer(indices.element):
-            return None if result == with_element(indices, mem.element) else "gives a tile of the indices' shape"
+            return None if result == TileType(mem.element, indices.shape) else "gives a tile of the indices' shape"
     return "takes a tile of integers and a token"
 
 
@@ -245,6 +246,13 @@ def _store(op: Op) -> str | None:
     return "takes a view, a tile and a token, gives a token"
 
 
+def _hold(op: Op) -> str | None:
+    match [v.type for v in op.operands], _results(op):
+        case [TileType(layout=None) as tile], [TileType() as result] if result.layout is not None:
+            return None if result == replace(tile, layout=result.layout) else "gives its operand's tile"
+    return "takes a virtual tile, gives one with a layout"
+
+
 def _async_copy(op: Op) -> str | None:
     match [v.type for v in op.operands], _results(op):
         case [ViewType() as to, ViewType() as source, TokenType(), TokenType()], [TokenType()]:
@@ -272,6 +280,7 @@ _CHECKS: Mapping[str, _Check] = {
     "alloc": _alloc,
     "flat": _flat,
     "load": _load,
+    "hold": _hold,
     "store": _store,
     "async_copy": _async_copy,
     "trap_if": _trap_if,

@@ -30,8 +30,38 @@ class Cyclic:
         return f"cyclic<{self.threads}, {self.vector}>"
 
 
-# How a tile value lies in registers. A linear layout over GF(2) will be the second kind.
-Layout: TypeAlias = Cyclic
+@dataclass(frozen=True, slots=True)
+class Patches:
+    """Distribution as the products of a contraction arise: a grid of `rows` x `columns` patches, each `tm` x `tn`.
+
+    Thread t has patch (t / columns, t % columns) and, where patches outnumber threads, t + threads, ... . Patch (r, c)
+    is rows r, r + rows, ... (tm of them) and the runs of `vector` columns number c, c + columns, ... (tn / vector of
+    them); a thread holds its runs patch by patch, row by row. Fits any extent that `vector` divides: a place past the
+    extents holds a copy of the last element's row or run, and a thread without a patch holds nothing of use.
+    """
+
+    threads: int
+    tm: int
+    tn: int
+    rows: int
+    columns: int
+    vector: int
+
+    @property
+    def turns(self) -> int:
+        """How many patches a thread has, the last perhaps missing."""
+        return -(-self.rows * self.columns // self.threads)
+
+    def covers(self, shape: tuple[int, ...]) -> bool:
+        """Whether the patches make up a tile of this shape without a place past its extents."""
+        return shape == (self.rows * self.tm, self.columns * self.tn)
+
+    def __str__(self) -> str:
+        return f"patches<{self.threads}, {self.tm}, {self.tn}, {self.rows}, {self.columns}, {self.vector}>"
+
+
+# How a tile value lies in registers: in runs of `vector` neighbouring elements, an equal number in each thread.
+Layout: TypeAlias = Cyclic | Patches
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +75,13 @@ class TileType:
     @property
     def runs(self) -> int:
         """How many runs of a tile with a layout a thread holds, the last perhaps missing."""
-        assert self.layout is not None
-        return -(-prod(self.shape) // (self.layout.threads * self.layout.vector))
+        match self.layout:
+            case Cyclic(threads, vector):
+                return -(-prod(self.shape) // (threads * vector))
+            case Patches() as layout:
+                return layout.turns * layout.tm * (layout.tn // layout.vector)
+            case None:
+                raise AssertionError("a virtual tile is held by no thread")
 
     def __str__(self) -> str:
         layout = f", {self.layout}" if self.layout else ""

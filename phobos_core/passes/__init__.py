@@ -21,6 +21,7 @@ from phobos_core.passes.materialize import materialize
 from phobos_core.passes.pipeline import pipeline
 from phobos_core.passes.place_barriers import place_barriers
 from phobos_core.passes.place_shared import place_shared
+from phobos_core.passes.promote import promote
 from phobos_core.passes.residency import residency
 from phobos_core.passes.schedule import schedule
 from phobos_core.passes.split_loops import split_loops
@@ -42,6 +43,7 @@ PASSES: tuple[Pass, ...] = (
     pipeline,
     unroll,
     canonicalize,
+    promote,
     schedule,
     place_shared,
     place_barriers,

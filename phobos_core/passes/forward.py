@@ -146,31 +146,17 @@ class _Finder:
 
     def _loads(self, store: Op) -> list[Op] | None:
         """The loads of what `store` wrote, if those and a store that overwrites all of it are all that follows."""
-        if not self._whole(store.operands[0]):
+        if not self._regions.whole_allocation(store.operands[0]):
             return None
         loads = []
         for user in self._index.used_by(store.result):
-            if user.name not in ("load", "store") or not self._whole(user.operands[0]):
+            if user.name not in ("load", "store") or not self._regions.whole_allocation(user.operands[0]):
                 return None
             if user.name == "load":
                 if not _virtual(user.result):
                     return None
                 loads.append(user)
         return loads
-
-    def _whole(self, view: Value) -> bool:
-        """Whether a view is all of an allocation, element for element."""
-        region = self._regions.of_view(view)
-        op = self._index.defining(region.buffer, "alloc")
-        return (
-            op is not None
-            and op.attrs["stages"] == 1
-            and not region.flat
-            and isinstance(region.buffer.type, MemType)
-            and region.shape == region.buffer.type.shape
-            and all(start == (frozenset(), 0) for start in region.starts)
-            and set(self._index.definition[view].attrs["bounds"]) == {"none"}
-        )
 
     def _evaluates_once(self, reader: Op, loads: Sequence[Op], value: _Value) -> bool:
         """Whether the reader would compute each element of the value once, with at most one anchor."""

@@ -5,8 +5,8 @@ registers that so many blocks can have, spilling what is more. With `.minnctaper
 registers that the stated number of blocks can have.
 
 In: a kernel, scheduled and placed, whose `@launch` says neither a number of blocks nor of registers. Out: the kernel
-with `resident_blocks` set where its contractions, more than one, are estimated to need more registers than ptxas would
-leave them.
+with `resident_blocks` set where registers hold a large tile, or where its contractions, more than one, are estimated to
+need more registers than ptxas would leave them.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from phobos_core.ir.module import Decision, Kernel, Op
+from phobos_core.ir.module import Decision, Kernel, Op, Value
 from phobos_core.ir.rewrite import walk
 from phobos_core.ir.schedule import Contraction
-from phobos_core.ir.types import element_of
+from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.targets import LANES, REGISTERS_PER_SM, TARGETS
 
+# A tile that takes so many of a thread's registers is more than ptxas should trade for blocks.
+_MANY = 32
 # Addresses, counters and what a loop keeps beside the patch of a contraction, and what each further one keeps alive.
 _BESIDE = 40
 _EACH_FURTHER = 14
@@ -30,6 +32,8 @@ _STEP = 8
 def residency(kernel: Kernel) -> Kernel:
     if kernel.min_blocks is not None or kernel.max_registers is not None:
         return kernel
+    if any(_registers(op.result) >= _MANY for op in walk(kernel.body) if op.name == "hold"):
+        return _asking(kernel, 1, "a large tile in registers leaves ptxas few to trade for another block")
     lines = set(_lines(kernel))
     if len(lines) < 2:
         # What one contraction needs beside its sums can be computed again; ptxas was seen to do that in all of them.
@@ -42,16 +46,28 @@ def residency(kernel: Kernel) -> Kernel:
     if fitting >= aimed:
         return kernel
     reason = (
-        f"its contractions are estimated to need {need} registers a thread; shared memory alone would let {aimed} fit"
+        f"its contractions are estimated to need {need} registers a thread; "
+        f"shared memory alone would let {aimed} blocks fit"
     )
-    decision = Decision(kernel.line, "blocks", f"registers for {fitting} on an SM", reason)
-    return replace(kernel, resident_blocks=fitting, decisions=(*kernel.decisions, decision))
+    return _asking(kernel, fitting, reason)
+
+
+def _asking(kernel: Kernel, blocks: int, reason: str) -> Kernel:
+    decision = Decision(kernel.line, "blocks", f"registers for {blocks} on an SM", reason)
+    return replace(kernel, resident_blocks=blocks, decisions=(*kernel.decisions, decision))
+
+
+def _registers(held: Value) -> int:
+    """What a tile with a layout takes of each thread."""
+    assert isinstance(held.type, TileType)
+    assert held.type.layout is not None
+    return held.type.runs * held.type.layout.vector * held.type.element.bytes // 4
 
 
 def _patches(kernel: Kernel) -> Iterator[int]:
     """The registers that the sums and the operands of each contraction take."""
     for op, schedule in _contractions(kernel):
-        words = -(-element_of(op.operands[1].type).bits // 32)
+        words = -(-element_of(op.operands[0 if op.name == "hold" else 1].type).bits // 32)
         yield words * (schedule.tm * schedule.tn + 2 * (schedule.tm + schedule.tn))
 
 

@@ -7,7 +7,7 @@ is a decision; an access width that leans on the assumed divisor of an extent ad
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd
 
@@ -15,20 +15,13 @@ from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Decision, Kernel, Op, Requirement, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.rewrite import Index, rewrite, with_attrs
-from phobos_core.ir.schedule import ColumnScan, Contraction, RowReduction, Schedule, Sweep
+from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowReduction, Schedule, Sweep
 from phobos_core.ir.tree import INNER, Node, held, nodes
-from phobos_core.ir.types import TileType, ViewType, element_of
-from phobos_core.language.targets import LANES, LEAST_SM, MAX_REGISTERS_PER_THREAD, REGISTERS_PER_SM, TARGETS
-from phobos_core.language.types import F64, I8
+from phobos_core.ir.types import Cyclic, Layout, Patches, TileType, ViewType, element_of
+from phobos_core.language.targets import LANES, LEAST_SM, TARGETS
+from phobos_core.language.types import I8
 from phobos_core.passes.materialize import name_of
-
-_SIDES = (8, 4, 2, 1)
-# Registers that a contraction needs beside its outputs: per row and column of the patch, and for addresses and loops.
-_REGISTERS_PER_SIDE = 2
-_REGISTERS_BESIDE = 24
-# What reading an element of an operand costs, in products; more where the index has to be kept inside the tile.
-_READ_COST = 2
-_CLAMPED_READ_COST = 3
+from phobos_core.passes.thread_tiles import along, shape_of, thread_tile
 
 
 def schedule(kernel: Kernel) -> Kernel:
@@ -57,45 +50,53 @@ class _Planner:
         return self.vectors.requirements(sorted(self.relied_on))
 
     def visit(self, op: Op) -> Sequence[Op] | None:
-        if op.name != "store" or "schedule" in op.attrs:
+        if op.name not in ("store", "hold") or "schedule" in op.attrs:
             return None
         return [with_attrs(op, schedule=self.choose(op))]
 
-    def choose(self, store: Op) -> Schedule:
-        view, tile, _ = store.operands
+    def choose(self, op: Op) -> Schedule:
+        view, tile = (op.operands[0], op.operands[1]) if op.name == "store" else (None, op.operands[0])
         tree = list(nodes(self.index, tile))
+        layout = self.layout(op, tile)
         anchor = next((n.op for n in tree if OPS[n.op.name].anchor), None)
         match anchor.name if anchor else "":
             case "dot":
                 assert anchor is not None
-                return self.contraction(store, anchor, tree)
+                return self.contraction(view, anchor, tree, layout)
             case "reduce":
                 assert anchor is not None
                 return self.row_reduction(anchor, tree)
             case "cumsum":
                 return ColumnScan()
+            case _ if isinstance(layout, Patches):
+                return PatchSweep(layout, self.vector(view, tree, layout.vector))
+            case _ if isinstance(layout, Cyclic):
+                return Sweep(layout.vector)
             case _:
-                return Sweep(self.sweep_vector(view, tile, tree))
+                assert view is not None
+                return Sweep(self.vector(view, tree, _view_shape(view)[-1]))
+
+    def layout(self, op: Op, tile: Value) -> Layout | None:
+        """The one in which registers hold what is made or read; they fix which thread has which element."""
+        values = [op.result] if op.name == "hold" else held(self.index, tile)
+        layouts = {v.type.layout for v in values if isinstance(v.type, TileType)}
+        assert len(layouts) <= 1
+        return layouts.pop() if layouts else None
 
     def use(self, width: Width) -> int:
         self.relied_on.update(width.relies_on)
         return width.vector
 
-    def sweep_vector(self, view: Value, tile: Value, tree: Sequence[Node]) -> int:
-        """What registers hold already fixes it; else the widest that all accesses along the last axis allow."""
-        for value in held(self.index, tile):
-            assert isinstance(value.type, TileType)
-            assert value.type.layout is not None
-            return value.type.layout.vector
-        assert isinstance(view.type, ViewType)
-        last = len(view.type.shape) - 1
-        return self.use(self.vectors.widest([view, *_along(tree, last)], view.type.shape[-1]))
+    def vector(self, view: Value | None, tree: Sequence[Node], extent: int) -> int:
+        """The widest run along the last axis that all accesses allow, those to `view` included."""
+        last = len(tree[0].axes) - 1 if tree else len(_view_shape(view)) - 1
+        return self.use(self.vectors.widest([*([view] if view else []), *along(tree, last)], extent))
 
     def row_reduction(self, anchor: Op, tree: Sequence[Node]) -> RowReduction:
-        rows, columns = _shape(anchor.operands[0])
-        along = list(_along(tree, INNER))
+        rows, columns = shape_of(anchor.operands[0])
+        views = list(along(tree, INNER))
         # Where nothing is read along the row, a run saves no access, and lanes do more.
-        vector = self.use(self.vectors.widest(along, columns)) if along else 1
+        vector = self.use(self.vectors.widest(views, columns)) if views else 1
         lanes = 1
         while lanes < LANES and self.kernel.threads % (lanes * 2) == 0:
             enough_threads = lanes * 2 * rows <= self.kernel.threads
@@ -104,22 +105,25 @@ class _Planner:
             lanes *= 2
         return RowReduction(lanes, vector)
 
-    def contraction(self, store: Op, dot: Op, tree: Sequence[Node]) -> Contraction:
-        (rows, columns), (_, inner) = _shape(dot.result), _shape(dot.operands[0])
-        tm, tn = self.thread_tile(rows, columns, dot)
-        across = -(-columns // tn)
+    def contraction(self, view: Value | None, dot: Op, tree: Sequence[Node], layout: Layout | None) -> Contraction:
+        (rows, columns), (_, inner) = shape_of(dot.result), shape_of(dot.operands[0])
         dp4a, reason = self.dp4a(dot, inner)
-        along = [store.operands[0], *_along(tree, 1)]
-        # A run that does not divide the columns would cross into the next row.
-        run = self.use(self.vectors.widest(along, gcd(tn, columns, 4 if dp4a else 16)))
-        plan = Contraction(tm, tn, -(-rows // tm), across, dp4a, run)
+        if isinstance(layout, Patches):
+            tm, tn, widest = layout.tm, layout.tn, layout.vector
+        else:
+            tm, tn = thread_tile(self.kernel, dot)
+            # A run that does not divide the columns would cross into the next row.
+            widest = gcd(tn, columns, 4 if dp4a else 16)
+        run = self.vector(view, tree, widest)
+        assert layout is None or run == widest
+        plan = Contraction(tm, tn, -(-rows // tm), -(-columns // tn), dp4a, run)
         path = "dp4a" if dp4a else "FMA" if element_of(dot.result.type).is_float else "scalar"
         outputs = "1 output a thread" if tm * tn == 1 else f"{tm}x{tn} outputs a thread"
         self.decisions.append(Decision(dot.line, name_of(dot), f"{path}, {outputs}", reason))
         return plan
 
     def dp4a(self, dot: Op, inner: int) -> tuple[bool, str]:
-        if dot.operands[0].type != TileType(I8, _shape(dot.operands[0])):
+        if dot.operands[0].type != TileType(I8, shape_of(dot.operands[0])):
             return False, "tensor cores are for kernels with @tensorcore"
         if not dot.attrs["transposed"] or inner % 4:
             return False, f"dp4a takes four products at a time, and K = {inner} is no multiple of 4"
@@ -127,43 +131,8 @@ class _Planner:
             return False, f"{self.kernel.target} has no dp4a"
         return True, f"i8 operands, and K = {inner} is a multiple of 4"
 
-    def thread_tile(self, rows: int, columns: int, dot: Op) -> tuple[int, int]:
-        """The patch that costs a thread the least, of those whose sums fit its registers."""
-        fixed = self.kernel.config.get("TILE_TM"), self.kernel.config.get("TILE_TN")
-        words = 2 if dot.result.type == TileType(F64, (rows, columns)) else 1
-        room = self.registers() - _REGISTERS_BESIDE
 
-        def registers(tm: int, tn: int) -> int:
-            return words * (tm * tn + _REGISTERS_PER_SIDE * (tm + tn))
-
-        def cost(tile: tuple[int, int]) -> tuple[int, int]:
-            """Products and elements read for each k, over the turns that it takes; then, the wider the better."""
-            tm, tn = tile
-            turns = -(-(-(-rows // tm) * -(-columns // tn)) // self.kernel.threads)
-            whole = rows % tm == 0 and columns % tn == 0
-            return turns * (tm * tn + (_READ_COST if whole else _CLAMPED_READ_COST) * (tm + tn)), -tn
-
-        tall = [min(fixed[0], rows)] if fixed[0] else [s for s in _SIDES if s <= rows]
-        wide = [min(fixed[1], columns)] if fixed[1] else [s for s in _SIDES if s <= columns]
-        tiles = [(tm, tn) for tm in tall for tn in wide]
-        return min([t for t in tiles if registers(*t) <= room] or tiles[-1:], key=cost)
-
-    def registers(self) -> int:
-        """What a thread may use, by the caps of `@launch` and by the register file."""
-        blocks = self.kernel.min_blocks or 1
-        return min(
-            self.kernel.max_registers or MAX_REGISTERS_PER_THREAD,
-            MAX_REGISTERS_PER_THREAD,
-            REGISTERS_PER_SM // (self.kernel.threads * blocks),
-        )
-
-
-def _shape(value: Value) -> tuple[int, int]:
-    assert isinstance(value.type, TileType)
-    rows, columns = value.type.shape
-    return rows, columns
-
-
-def _along(tree: Sequence[Node], axis: int) -> Iterator[Value]:
-    """The views whose last axis follows `axis` of the root (or what the anchor folds), so that runs are contiguous."""
-    return (n.op.operands[0] for n in tree if n.op.name == "load" and n.axes[-1] == axis)
+def _view_shape(view: Value | None) -> tuple[int, ...]:
+    assert view is not None
+    assert isinstance(view.type, ViewType)
+    return view.type.shape

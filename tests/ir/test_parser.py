@@ -9,8 +9,8 @@ from phobos_core.ir.module import Kernel, Param, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.parser import IrSyntaxError, parse_kernel
 from phobos_core.ir.printer import print_kernel
-from phobos_core.ir.schedule import ColumnScan, Contraction, RowReduction, Sweep
-from phobos_core.ir.types import TOKEN, Cyclic, MemType, TileType
+from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowReduction, Sweep
+from phobos_core.ir.types import TOKEN, Cyclic, MemType, Patches, TileType
 from phobos_core.language.types import BF16, BOOL, F16, F32, I32, INDEX
 
 TEXT = """\
@@ -46,6 +46,17 @@ padstage=true line=3 (%X: mem<f16>[?x64, global] as [N, 64], %X.t: token, %s: f3
 """
 
 
+def test_a_tile_in_patches_reads_back() -> None:
+    """Four threads with two patches of 2 x 4 each: eight rows, two runs of two columns in each."""
+    text = TEXT.replace("cyclic<96, 8>", "patches<4, 2, 4, 4, 2, 2>").replace("vector=8", "vector=1")
+    kernel = parse_kernel(text)
+    assert print_kernel(kernel) == text
+    held = kernel.body.ops[3].result.type
+    assert held == TileType(F16, (8, 64), Patches(4, 2, 4, 4, 2, 2))
+    assert isinstance(held, TileType)
+    assert held.runs == 2 * 2 * 2
+
+
 def test_text_round_trip() -> None:
     assert print_kernel(parse_kernel(TEXT)) == TEXT
 
@@ -68,7 +79,15 @@ def test_what_the_text_means() -> None:
 
 
 @pytest.mark.parametrize(
-    "schedule", [Sweep(4), Contraction(8, 4, 4, 8, True), RowReduction(16, 1), ColumnScan()], ids=str
+    "schedule",
+    [
+        Sweep(4),
+        PatchSweep(Patches(32, 2, 4, 2, 1, 2), 1),
+        Contraction(8, 4, 4, 8, True),
+        RowReduction(16, 1),
+        ColumnScan(),
+    ],
+    ids=str,
 )
 def test_schedules(schedule: object) -> None:
     b = Builder(1)

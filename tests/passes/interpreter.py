@@ -73,6 +73,8 @@ class Interpreter:
                     self.write(place, new[at])
             case "load" if op.result.type.layout is not None:
                 self.values[op.result] = self.window(op.operands[0])
+            case "hold":
+                self.values[op.result] = np.array(self.tile(op.operands[0]))
             case "load_point":
                 self.values[op.result] = self.read(self.point(op.operands[:-1]))
             case "store_point":

@@ -77,6 +77,12 @@ class Programs:
             source = self.random.choice(tiles)
             value = self.build.load_point(source, self.last(source), self.tokens[source])
             self.tokens[target] = self.build.store_point(target, self.last(target), value, self.tokens[target])
+        elif kind < 3 and columns_of(target) == SIDE:
+            # What a contraction is added to.
+            squares = [t for t in tiles if columns_of(t) == SIDE]
+            operands = [self.load(self.random.choice(squares)) for _ in range(2)]
+            product = self.build.dot(*operands, transposed=self.random.random() < 0.5)
+            self.store(target, self.build.binary("add", self.load(target), product))
         else:
             self.store(target, self.value(tiles, columns_of(target)))
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from phobos_core.ir.module import Block, Kernel, Op, Value
-from phobos_core.ir.schedule import ColumnScan, Contraction, RowReduction, Sweep
+from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowReduction, Sweep
 
 Element = tuple[int, ...]
 # Tensors lie this far apart, past all of shared memory.
@@ -63,6 +63,8 @@ class Simulation:
                 self.readers.clear()
             case "store":
                 self.store(op)
+            case "hold":
+                self.hold(op)
             case "load_point":
                 element = tuple(self.scalars[v] for v in op.operands[1:-1])
                 for thread in range(self.kernel.threads):
@@ -83,6 +85,21 @@ class Simulation:
             buffer, place = self.in_buffer(view, element)
             self.write(op, self.thread(op.attrs["schedule"], shape, element), buffer, place)
 
+    def hold(self, op: Op) -> None:
+        """Each thread evaluates its runs, and past the extents those of the last row and run: the layout's document."""
+        rows, columns = op.result.type.shape
+        layout = op.result.type.layout
+        for patch in range(layout.rows * layout.columns):
+            thread = (patch + self.shift) % self.kernel.threads
+            r, c = divmod(patch, layout.columns)
+            for i, j in product(range(layout.tm), range(layout.tn // layout.vector)):
+                row = min(r + i * layout.rows, rows - 1)
+                run = min(c + j * layout.columns, columns // layout.vector - 1)
+                for n in range(layout.vector):
+                    element = row, run * layout.vector + n
+                    for reader, buffer, place in self.reads(op.operands[0], element, thread, op.attrs["schedule"]):
+                        self.read(op, reader, buffer, place)
+
     def thread(self, schedule: object, shape: Sequence[int], element: Element) -> int:
         """Which thread writes the element: the documents of the schedules, word for word."""
         threads = self.kernel.threads
@@ -94,6 +111,10 @@ class Simulation:
                 run = column // schedule.run
                 patch = row % schedule.rows * schedule.columns + run % schedule.columns
                 return (patch + self.shift) % threads
+            case PatchSweep(layout):
+                run = column // layout.vector
+                patch = row % layout.rows * layout.columns + run % layout.columns
+                return (patch + self.shift) % threads
             case RowReduction(lanes, _):
                 return (row % (threads // lanes) * lanes + 3 * self.shift) % threads
             case ColumnScan():
@@ -101,6 +122,8 @@ class Simulation:
         raise AssertionError(schedule)
 
     def reads(self, tile: Value, at: Element, thread: int, schedule: object) -> Iterator[tuple[int, Value, Element]]:
+        if tile.type.layout is not None:
+            return
         op = self.definition[tile]
         match op.name:
             case "load":

@@ -1,4 +1,5 @@
-"""Generated matrix products: however a loop over K is split, masked, unrolled and pipelined, it adds up the same.
+"""Generated matrix products: however a loop over K is split, masked, unrolled and pipelined, it adds up the same, and
+whatever is done to the sums on the way and after it, in registers or in memory.
 
 The emulator's checks (races, uninitialised reads, a copy read before its wait) are on. Values are small integers, so
 that any order of the sum is exact.
@@ -12,6 +13,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import numpy.typing as npt
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
@@ -30,12 +32,15 @@ RESULT = {"i8": "i32", "f64": "f64"}
 
 @dataclass(frozen=True)
 class Product:
-    """`skipped` is the run of K that a `continue` leaves out."""
+    """`steps` are the runs of K that are summed one after the other, each with whether the sum is negated after it.
+    `begins` and `ends` say whether C's old values are what the sum starts from, and are added to what is stored."""
 
     element: str
     source: str
     transposed: bool
-    skipped: slice
+    steps: tuple[tuple[slice, bool], ...]
+    begins: bool
+    ends: bool
     shape: tuple[int, int, int]  # M, N, K
     grid: tuple[int, int]
     target: str
@@ -62,11 +67,13 @@ def products(draw: st.DrawFn) -> Product:
         attributes.append("@pipeline")
     names = ("M", "N", str(k) if static else "K")
     b_dims = (names[1], names[2]) if transposed else (names[2], names[1])
-    skipped = slice(0, 0)
+    steps = [(slice(s, s + tk), False) for s in range(0, k, tk)]
+    zero = "0" if accumulator == "i32" else "0.0"
     unroll = draw(pick(["", "", "<unroll 2>", "<unroll 3>"]))
     dot = "dot_t" if transposed else "dot"
     if how == "whole":
         b = f"B[pn :+ {tn}, :]" if transposed else f"B[:, pn :+ {tn}]"
+        steps = [(slice(0, k), False)]
         body = f"acc += {dot}(A[pm :+ {tm}, :], {b})"
     else:
         a = f"A[pm :+ {tm}, k :+ {tk}]"
@@ -77,21 +84,27 @@ def products(draw: st.DrawFn) -> Product:
             a = f"{a} * 1.0"
         jump = draw(pick(["", "", f"if k == {tk * 2} {{ continue }}\n"])) if "@pipeline" not in attributes else ""
         if jump:
-            skipped = slice(2 * tk, 3 * tk)
-        body = (
-            f"for{unroll} k in range(0, {names[2]}, {tk}) {{\n{jump}"
-            f"{first} a = {a}\n{second} b = {b}\nacc += {dot}(a, b)\n}}"
-        )
-    zero = "0" if accumulator == "i32" else "0.0"
+            del steps[2:3]
+        twist = draw(pick(["", "", f"acc = {zero} - acc\n", f"if k >= {tk} {{ acc = {zero} - acc }}\n"]))
+        if twist:
+            steps = [(step, "if" not in twist or step.start >= tk) for step, _ in steps]
+        loop, last = f"for{unroll} k in range(0, {names[2]}, {tk})", ""
+        if not jump and "@pipeline" not in attributes and draw(pick([False, False, True])):
+            loop, last = f"var k = 0\nwhile k < {names[2]}", f"k += {tk}\n"
+        body = f"{loop} {{\n{jump}{first} a = {a}\n{second} b = {b}\nacc += {dot}(a, b)\n{twist}{last}}}"
+    window = f"C[pm :+ {tm}, pn :+ {tn}]"
+    begins, ends = draw(st.booleans()), draw(st.booleans())
     source = (
         " ".join(attributes) + f"\nkernel k(A: tensor<{element}>[M, {names[2]}], "
         f"B: tensor<{element}>[{b_dims[0]}, {b_dims[1]}], C: tensor<{accumulator}>[M, N]) {{\n"
         f"let pm = ctx.block.x * {tm}\nlet pn = ctx.block.y * {tn}\n"
-        f"var acc: tile<{accumulator}>[{tm}, {tn}] = {zero}\n{body}\nC[pm :+ {tm}, pn :+ {tn}] = acc\n}}\n"
+        f"var acc: tile<{accumulator}>[{tm}, {tn}] = {window if begins else zero}\n{body}\n"
+        f"{window} = {f'acc + {window}' if ends else 'acc'}\n}}\n"
     )
     target = draw(pick(["sm_61", "sm_75", "sm_80", "sm_90"]))
     grid = -(-m // tm), -(-n // tn)
-    return Product(element, source, transposed, skipped, (m, n, k), grid, target, draw(pick([64, 64, 32])))
+    shape, index_bits = (m, n, k), draw(pick([64, 64, 32]))
+    return Product(element, source, transposed, tuple(steps), begins, ends, shape, grid, target, index_bits)
 
 
 @settings(
@@ -109,10 +122,20 @@ def test_products(product: Product, seed: int) -> None:
     a = rng.integers(-2, 3, (m, k)).astype(DTYPES[product.element])
     b = rng.integers(-2, 3, b_shape).astype(DTYPES[product.element])
     c = np.full((m, n), -7, {"i32": np.int32, "f64": np.float64}.get(RESULT.get(product.element, ""), np.float32))
+    old = c.copy()
     (kernel,) = phobos.compile_text(
         product.source, name="product.ph", target=product.target, index_bits=product.index_bits
     ).values()
     kernel.launch(product.grid, a, b, c, device="emulator")
+    np.testing.assert_array_equal(c, expected(product, a, b, old))
+
+
+def expected(product: Product, a: npt.NDArray[Any], b: npt.NDArray[Any], old: npt.NDArray[Any]) -> npt.NDArray[Any]:
     left, right = a.astype(np.float64), b.astype(np.float64)
-    left[:, product.skipped] = 0
-    np.testing.assert_array_equal(c, left @ (right.T if product.transposed else right))
+    if product.transposed:
+        right = right.T
+    acc = old.astype(np.float64) if product.begins else np.zeros(old.shape)
+    for step, negated in product.steps:
+        acc = acc + left[:, step] @ right[step]
+        acc = -acc if negated else acc
+    return acc + old if product.ends else acc

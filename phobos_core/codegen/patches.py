@@ -1,0 +1,190 @@
+"""Tiles spread in patches: where the runs of a thread's patch lie, and sweeps and holds over them.
+
+In: a `Patches` layout, and what is known already of each run: the products of a contraction, tiles held in registers.
+Out: the value tree evaluated at the patch's runs, and stored or kept in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from phobos_core.codegen import index
+from phobos_core.codegen.context import Context, Window
+from phobos_core.codegen.evaluate import Evaluation, Place
+from phobos_core.codegen.index import Coord
+from phobos_core.codegen.sweep import group_of, store_run
+from phobos_core.ir.module import Op, Value
+from phobos_core.ir.schedule import PatchSweep
+from phobos_core.ir.tree import held
+from phobos_core.ir.types import Patches, TileType, element_of
+
+# Values whose elements are known, with the operand of each run of a patch.
+Given: TypeAlias = Mapping[Value, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """One thread's patch, its `turn`-th, in column `column` of the grid of patches. `rows` and `columns` are where the
+    rows and the runs of columns begin, clamped to the tile; `row_inside` and `column_inside` are the conditions under
+    which they were inside already."""
+
+    layout: Patches
+    turn: int
+    column: Coord
+    rows: tuple[Coord, ...]
+    columns: tuple[Coord, ...]
+    row_inside: tuple[str, ...]
+    column_inside: tuple[str, ...]
+
+    def places(self, cg: Context) -> Iterator[tuple[Place, str]]:
+        """Where each run begins, row by row, and whether that was inside."""
+        for row, row_inside in zip(self.rows, self.row_inside, strict=True):
+            for column, column_inside in zip(self.columns, self.column_inside, strict=True):
+                yield (row, column), index.both(cg, row_inside, column_inside)
+
+    @property
+    def whole(self) -> bool:
+        return set(self.row_inside) | set(self.column_inside) == {"true"}
+
+
+def patch_of(cg: Context, layout: Patches, shape: tuple[int, ...], number: Coord, turn: int = 0) -> Patch:
+    """The patch with this number of a tile."""
+    r, c = index.divided(cg, number, layout.columns)
+    rows = [index.clamped(cg, r.plus(i * layout.rows), shape[0]) for i in range(layout.tm)]
+    runs = range(layout.tn // layout.vector)
+    columns = [index.clamped(cg, c.plus(j * layout.columns), shape[1] // layout.vector) for j in runs]
+    return Patch(
+        layout,
+        turn,
+        c,
+        tuple(x for x, _ in rows),
+        tuple(index.scaled(cg, x, layout.vector) for x, _ in columns),
+        tuple(inside for _, inside in rows),
+        tuple(inside for _, inside in columns),
+    )
+
+
+def turns(cg: Context, layout: Patches) -> Iterator[tuple[int, Coord, str]]:
+    """Each patch of the thread: its turn, its number, and the condition under which there is one."""
+    patches, threads = layout.rows * layout.columns, layout.threads
+    thread = index.thread(cg)
+    for turn in range(layout.turns):
+        left = patches - turn * threads
+        if left >= threads:
+            yield turn, thread.plus(turn * threads), "true"
+        else:
+            yield turn, thread._replace(limit=left).plus(turn * threads), index.less(cg, cg.thread, left)
+
+
+def sweep(cg: Context, store: Op, schedule: PatchSweep) -> None:
+    """A store without a contraction of what registers hold."""
+    view, value, _ = store.operands
+    target = cg.windows[view]
+    group = group_of(cg, value, schedule.vector)
+    for turn, number, condition in turns(cg, schedule.layout):
+        with cg.writer.guarded(condition):
+            patch = patch_of(cg, schedule.layout, target.shape, number, turn)
+            store_patch(cg, target, value, patch, schedule.vector, in_registers(cg, value, patch), group)
+
+
+def hold(cg: Context, op: Op, schedule: PatchSweep) -> None:
+    """A hold without a contraction."""
+    (value,) = op.operands
+
+    def runs(number: Coord, turn: int) -> list[str]:
+        patch = patch_of(cg, schedule.layout, _tile(value).shape, number, turn)
+        return runs_of(cg, value, patch, schedule.vector, in_registers(cg, value, patch))
+
+    keep(cg, op.result, runs)
+
+
+def keep(cg: Context, result: Value, runs: Callable[[Coord, int], list[str]]) -> None:
+    """Keeps in registers what `runs` gives for each patch of the thread, by its number and turn."""
+    layout, element = _tile(result).layout, _tile(result).element
+    assert isinstance(layout, Patches)
+    found: list[str] = []
+    for turn, number, condition in turns(cg, layout):
+        before = cg.writer.label
+        with cg.writer.guarded(condition):
+            mine = runs(number, turn)
+            after = cg.writer.label
+        if condition != "true":
+            type, nothing = cg.type(element, layout.vector), cg.constant(0, element, layout.vector)
+            mine = [cg.writer.phi(type, (nothing, before), (run, after)) for run in mine]
+        found += mine
+    cg.registers[result] = found
+
+
+def in_registers(cg: Context, value: Value, patch: Patch) -> Given:
+    """The runs of a patch that the tiles in registers have which the tree of `value` reads."""
+    count = len(patch.rows) * len(patch.columns)
+    first = patch.turn * count
+    return {tile: cg.registers[tile][first : first + count] for tile in held(cg.ir, value)}
+
+
+def runs_of(cg: Context, value: Value, patch: Patch, vector: int, given: Given) -> list[str]:
+    """The runs of a patch, those past the extents evaluated at the last element inside."""
+    evaluation = Evaluation(cg)
+    type, found = cg.type(element_of(value.type)), []
+    for number, (place, _) in enumerate(patch.places(cg)):
+        pieces = [operand for _, operand in _run(cg, evaluation, value, patch, place, number, vector, given)]
+        width = vector
+        while len(pieces) > 1:
+            pairs = zip(pieces[::2], pieces[1::2], strict=True)
+            pieces = [cg.concatenated(low, high, type, width) for low, high in pairs]
+            width *= 2
+        found += pieces
+    return found
+
+
+def store_patch(
+    cg: Context, target: Window, value: Value, patch: Patch, vector: int, given: Given, group: int | None = None
+) -> None:
+    """Evaluates and stores a patch, `group` accesses at a time, so that their loads are under way together."""
+    together = Evaluation(cg)
+    ready: list[tuple[Place, str]] = []
+
+    def store(runs: Sequence[tuple[Place, str]]) -> None:
+        for place, operand in runs:
+            store_run(cg, target, place, operand, vector)
+
+    for number, (place, condition) in enumerate(patch.places(cg)):
+        if condition == "true":
+            ready += _run(cg, together, value, patch, place, number, vector, given)
+            if group is not None and len(ready) >= group:
+                store(ready)
+                ready.clear()
+        else:
+            # Clamped elements are another thread's: neither read nor written.
+            with cg.writer.guarded(condition):
+                store(_run(cg, Evaluation(cg), value, patch, place, number, vector, given))
+    store(ready)
+
+
+def _run(
+    cg: Context,
+    evaluation: Evaluation,
+    value: Value,
+    patch: Patch,
+    place: Place,
+    number: int,
+    vector: int,
+    given: Given,
+) -> list[tuple[Place, str]]:
+    """Run `number` of a patch in pieces of `vector` elements: where each begins, and its operand."""
+    row, column = place
+    found: list[tuple[Place, str]] = []
+    for first in range(0, patch.layout.vector, vector):
+        at: Place = (row, column.plus(first))
+        for known, runs in given.items():
+            piece = cg.part(runs[number], cg.type(element_of(known.type)), patch.layout.vector, first, vector)
+            evaluation.give(known, at, vector, piece)
+        found.append((at, evaluation.at(value, at, vector)))
+    return found
+
+
+def _tile(value: Value) -> TileType:
+    assert isinstance(value.type, TileType)
+    return value.type
