@@ -135,7 +135,7 @@ CODES: tuple[Code, ...] = (
         "a kernel of very many instructions",
         "Statements",
         "Past 20,000 PTX instructions the assembler takes seconds; unroll less, or use smaller tiles.",
-        product(160),
+        product(240),
         product(4),
     )._replace(severity="warning"),
     build(
