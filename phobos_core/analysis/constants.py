@@ -218,6 +218,7 @@ def is_static(cx: Context, value: Sym) -> bool:
             if type(atom) is str:
                 if atom not in search:
                     return False
+            # `type(..) is` is several times faster than isinstance here, and does not narrow.
             elif not (is_static(cx, atom.lhs) and is_static(cx, atom.rhs)):  # type: ignore[union-attr]
                 return False
     return True

@@ -277,6 +277,7 @@ def named_value(cx: Context, symbol: pg.Symbol) -> Sym | None:
     if symbol.kind in (pg.SymbolKind.DIM, pg.SymbolKind.CONSTANT):
         return cx.values[symbol]
     if symbol.kind is pg.SymbolKind.SCALAR and not symbol.mutable and symbol in cx.definitions:
+        # A symbol of kind SCALAR has a scalar type.
         return value_of(cx, pg.ScalarRead(symbol.span, symbol.type, symbol))  # type: ignore[arg-type]
     return None
 

@@ -54,6 +54,7 @@ def best_shift(walks: tuple[Walk, ...], columns: tuple[int, ...], chunks: int) -
             for w in walks
         )
 
+    # mypy does not infer a lambda with a default argument.
     costs = {shift: cost(lambda c, shift=shift: (c >> shift) % chunks) for shift in range(4)}  # type: ignore[misc]
     best = min(costs, key=lambda shift: costs[shift])
     return best if costs[best] < cost(lambda c: 0) else None
