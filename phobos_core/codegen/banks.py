@@ -1,7 +1,6 @@
 """How many times shared memory must be visited for one load of a warp, and what order of K makes that least.
 
-Shared memory has 32 banks of 4 bytes. A load of 4, 8 or 16 bytes a lane goes in phases of 32, 16 or 8 lanes, and a
-phase takes as many visits as the most different words that it wants of one bank. In a `dot_t`, neighbouring lanes
+The banks are those of `layouts.memory`. In a `dot_t`, neighbouring lanes
 read neighbouring rows, and rows a multiple of 128 bytes long have all their words in the same banks. If each lane
 walks along K in an order of its own (step number n becomes n xor a number that differs between lanes), they read
 different chunks of their rows instead; the sums are the same but for the order.
@@ -13,12 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from phobos_core.language.targets import LANES
+from phobos_core.layouts.memory import BANKS, WORD, phase_visits
 
-_BANKS = 32
-_WORD = 4
-# One row of all banks.
-BANK_ROW = _BANKS * _WORD
+# The bytes of one row of all banks.
+BANK_ROW = BANKS * WORD
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +29,7 @@ class Walk:
 
 def visits(addresses: list[int], size: int) -> int:
     """For one load of `size` bytes a lane, by the lanes' addresses."""
-    lanes = LANES * _WORD // max(size, _WORD)
-    total = 0
-    for start in range(0, len(addresses), lanes):
-        words = {(a + w) // _WORD for a in addresses[start : start + lanes] for w in range(0, size, _WORD)}
-        wanted = [0] * _BANKS
-        for word in words:
-            wanted[word % _BANKS] += 1
-        total += max(wanted)
-    return total
+    return sum(phase_visits(addresses, size))
 
 
 @lru_cache(maxsize=256)

@@ -299,14 +299,6 @@ def _addresses(row: Array, offset: int, active: Active) -> Index:
     return addresses + offset if offset else addresses
 
 
-def find_type(at: Instruction, among: Mapping[str, object]) -> str:
-    """The last modifier that is one of the table's types."""
-    for modifier in reversed(at.modifiers):
-        if modifier in among:
-            return modifier
-    raise unsupported(at)
-
-
 def unsupported(at: Instruction) -> PtxError:
     number = len(at.operands)
     form = f"`{at.name}` with {number} operand{'' if number == 1 else 's'}"

@@ -11,7 +11,15 @@ that of Linear Layouts (Zhou et al., 2025): for extents that are powers of two, 
 
 from phobos_core.layouts.conversion import Conversion, Exchange, conversion
 from phobos_core.layouts.layout import Layout, blocked
-from phobos_core.layouts.memory import Placement, access_degree, bank_degree, row_major, swizzle, vector_bits
+from phobos_core.layouts.memory import (
+    Placement,
+    access_degree,
+    bank_degree,
+    phase_visits,
+    row_major,
+    swizzle,
+    vector_bits,
+)
 
 __all__ = [
     "Conversion",
@@ -22,6 +30,7 @@ __all__ = [
     "bank_degree",
     "blocked",
     "conversion",
+    "phase_visits",
     "row_major",
     "swizzle",
     "vector_bits",

@@ -44,25 +44,30 @@ def vector_bits(layout: Layout, columns: Sequence[int], element_bytes: int) -> i
     return bits
 
 
-def bank_degree(addresses: Sequence[int], width: int) -> int:
-    """How many times over the slowest phase of one access of a warp goes: 1 is free of conflicts.
+def phase_visits(addresses: Sequence[int], width: int) -> list[int]:
+    """For each phase of one access of a warp, how many times over it goes: 1 is free of conflicts.
 
     `addresses` are the lanes' byte addresses, multiples of `width`, the bytes of each lane's access. Lanes that read
     the same word share it.
     """
     lanes_a_phase = min(LANES, LANES * WORD // max(width, WORD))
-    worst = 1
+    found = []
     for first in range(0, len(addresses), lanes_a_phase):
         words = {
             (address + byte) // WORD
             for address in addresses[first : first + lanes_a_phase]
-            for byte in range(0, max(width, 1), WORD)
+            for byte in range(0, width, WORD)
         }
         by_bank = [0] * BANKS
         for word in words:
             by_bank[word % BANKS] += 1
-        worst = max(worst, *by_bank)
-    return worst
+        found.append(max(by_bank))
+    return found
+
+
+def bank_degree(addresses: Sequence[int], width: int) -> int:
+    """Of the slowest phase."""
+    return max(phase_visits(addresses, width))
 
 
 def access_degree(layout: Layout, placement: Placement, element_bytes: int) -> int:

@@ -86,11 +86,6 @@ def lower_expr(c: Context, e: p.Expr, part: Part | None = None) -> Value:
             return contract(c, e, partial(product, c, e))
 
 
-def lower_tile(c: Context, e: p.Expr, shape: tuple[int, ...]) -> Value:
-    """A value that fills `shape`: a scalar is splatted, a tile broadcast."""
-    return c.emit.shaped(lower_expr(c, e), shape)
-
-
 def element_of_type(type: p.ValueType) -> ScalarType:
     return type.element if isinstance(type, p.TileType) else type
 

@@ -14,13 +14,12 @@ from itertools import product
 import numpy as np
 
 from phobos_core.analysis.program import CheckedKernel, SymbolKind, TensorType
+from phobos_core.language.targets import LANES
 from phobos_core.language.types import ScalarType
 from phobos_core.reference import numerics
 from phobos_core.reference.frame import Frame, Remark
 from phobos_core.reference.memory import Window
 from phobos_core.reference.statements import run_block
-
-LANES = 32
 
 
 def run(

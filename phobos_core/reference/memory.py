@@ -53,10 +53,6 @@ class Window:
         return Window(data, tuple(AxisWindow(0, n, 0, n) for n in data.shape))
 
     @property
-    def is_whole(self) -> bool:
-        return all(a.start == 0 and a.extent == n for a, n in zip(self.axes, self.data.shape, strict=True))
-
-    @property
     def shape(self) -> tuple[int, ...]:
         return tuple(a.extent for a in self.axes)
 
