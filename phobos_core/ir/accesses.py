@@ -15,7 +15,16 @@ from typing import TypeAlias
 from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.regions import Region, Regions, disjoint
 from phobos_core.ir.rewrite import Index
-from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowReduction, Schedule, Sweep
+from phobos_core.ir.schedule import (
+    ColumnScan,
+    Contraction,
+    PatchSweep,
+    RowFold,
+    RowReduction,
+    RowSweep,
+    Schedule,
+    Sweep,
+)
 from phobos_core.ir.tree import INNER, Node, buffer_of, nodes, stages_of
 from phobos_core.ir.types import Layout, MemType, Patches, TileType, ViewType, element_of
 
@@ -174,6 +183,8 @@ class Accesses:
                 return self._patches(schedule.layout(self._kernel.threads), region)
             case ColumnScan():
                 return self._columns(region)
+            case RowSweep() | RowFold():
+                return None
 
     def _patches(self, layout: Patches, region: Region) -> ThreadMap:
         if layout.tm == 1 and layout.tn == layout.vector and layout.columns * layout.tn == region.shape[-1]:

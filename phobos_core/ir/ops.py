@@ -89,10 +89,12 @@ _TABLE = (
     OpDef(
         "reduce",
         "[R, C] -> [R, 1]: `max` (NaN ignored), `sum` (in the element type; f16 and bf16 sum in f32 and round once), "
-        "`argmax` (i32, the smallest index on a tie).",
+        "`argmax` (i32, the smallest index on a tie). With `parts`, [R, C] -> [R, parts]: the folds of that many "
+        "parts of each row, cut as the schedule says (`max` and `sum` only).",
         "tile",
         "tile",
         attrs=("kind",),
+        optional=("parts",),
         anchor=True,
     ),
     OpDef("cumsum", "out[i, j] = sum of a[r, j] for r <= i.", "tile [R, C]", "tile [R, C]", anchor=True),

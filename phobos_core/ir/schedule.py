@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from phobos_core.ir.types import Patches
+from phobos_core.ir.types import Patches, Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,28 @@ class PatchSweep:
 
 
 @dataclass(frozen=True, slots=True)
+class RowSweep:
+    """Of an [R, 1] tile, spread as `layout`: each thread makes the elements of its rows itself, those in one row of
+    patches the same ones; the first of them stores. A `reduce` anchor in the tree is folded by each thread alone, over
+    all the columns of its operand."""
+
+    layout: Rows
+
+
+@dataclass(frozen=True, slots=True)
+class RowFold:
+    """A `reduce` anchor whose operand is spread as `layout`: each thread folds its part of each row, an xor butterfly
+    folds the neighbouring lanes that share a row of patches, so that all of them know the result.
+
+    The columns of the grid of patches are a power of two that divides the threads. Where a row of patches is wider than
+    a warp the butterfly folds those of a warp, and the `reduce` has a part for each warp of the row (`parts`). `vector`
+    divides the layout's: the width of the accesses in the operand's tree."""
+
+    layout: Patches
+    vector: int
+
+
+@dataclass(frozen=True, slots=True)
 class RowReduction:
     """A `reduce` anchor: `lanes` (a power of two, at most 32) neighbouring threads share a row.
 
@@ -74,4 +96,4 @@ class ColumnScan:
     """A `cumsum` anchor: thread t walks down column t, t + threads, ... ."""
 
 
-Schedule: TypeAlias = Sweep | PatchSweep | Contraction | RowReduction | ColumnScan
+Schedule: TypeAlias = Sweep | PatchSweep | Contraction | RowSweep | RowFold | RowReduction | ColumnScan

@@ -52,6 +52,11 @@ class Patches:
         """How many patches a thread has, the last perhaps missing."""
         return -(-self.rows * self.columns // self.threads)
 
+    @property
+    def row_layout(self) -> Rows:
+        """Of the tile that has one element for each row of this one."""
+        return Rows(self.threads, self.tm, self.rows, self.columns)
+
     def covers(self, shape: tuple[int, ...]) -> bool:
         """Whether the patches make up a tile of this shape without a place past its extents."""
         return shape == (self.rows * self.tm, self.columns * self.tn)
@@ -60,8 +65,33 @@ class Patches:
         return f"patches<{self.threads}, {self.tm}, {self.tn}, {self.rows}, {self.columns}, {self.vector}>"
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Distribution of an [R, 1] tile beside tiles in `Patches`: a thread holds the rows of its patches.
+
+    Patch (r, c) of the grid of `rows` x `columns` has rows r, r + rows, ... (tm of them), as in `Patches`, so that the
+    threads of one row of patches hold the same elements. A place past the extent holds a copy of the last element.
+    """
+
+    threads: int
+    tm: int
+    rows: int
+    columns: int
+
+    @property
+    def turns(self) -> int:
+        return -(-self.rows * self.columns // self.threads)
+
+    @property
+    def vector(self) -> int:
+        return 1
+
+    def __str__(self) -> str:
+        return f"rows<{self.threads}, {self.tm}, {self.rows}, {self.columns}>"
+
+
 # How a tile value lies in registers: in runs of `vector` neighbouring elements, an equal number in each thread.
-Layout: TypeAlias = Cyclic | Patches
+Layout: TypeAlias = Cyclic | Patches | Rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +110,8 @@ class TileType:
                 return -(-prod(self.shape) // (threads * vector))
             case Patches() as layout:
                 return layout.turns * layout.tm * (layout.tn // layout.vector)
+            case Rows() as layout:
+                return layout.turns * layout.tm
             case None:
                 raise AssertionError("a virtual tile is held by no thread")
 
