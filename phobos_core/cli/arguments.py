@@ -26,7 +26,7 @@ COMMANDS = {
     "doctor": "what was found: Python, LLVM, ptxas, driver, GPU, editors",
 }
 
-NOT_YET = ("tune", "fmt", "lsp")
+NOT_YET = ("tune", "lsp")
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -52,6 +52,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         commands[name].add_argument("paths", nargs="+", metavar="PATH", help="a source, or a folder of sources")
         _shared(commands[name], BUILD_FORMATS if name == "build" else CHECK_FORMATS)
     _run(commands["run"])
+    _fmt(commands["fmt"])
     commands["explain"].add_argument("code", metavar="CODE", nargs="?", help="without one, all codes are listed")
     return parser, commands
 
@@ -115,6 +116,14 @@ def _run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--save", action="append", default=[], metavar="NAME=OUT.npy", help="save a tensor afterwards; may be repeated"
     )
+
+
+def _fmt(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a source, a folder of sources, or - for standard input"
+    )
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 where a file would change")
+    parser.add_argument("--diff", action="store_true", help="write nothing; print what would change")
 
 
 def _jobs(text: str) -> int:

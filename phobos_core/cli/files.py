@@ -65,17 +65,22 @@ def read_source(path: Path) -> Source:
             text = file.read(MAX_SOURCE_BYTES + 1)
     except OSError as error:
         raise CommandError(f"cannot read {path}: {reason(error)}") from error
+    return source_of(str(path), text)
+
+
+def source_of(name: str, text: bytes) -> Source:
+    """A text as read from a file, or from standard input. Raises CommandError where it is none."""
     if len(text) > MAX_SOURCE_BYTES:
-        raise CommandError(f"{path} is larger than {MAX_SOURCE_BYTES >> 20} MiB, the most that a source may have")
+        raise CommandError(f"{name} is larger than {MAX_SOURCE_BYTES >> 20} MiB, the most that a source may have")
     try:
         text.decode("utf-8")
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
-        raise CommandError(f"{path} is not UTF-8 text: byte 0x{text[error.start]:02x} on line {line}") from error
+        raise CommandError(f"{name} is not UTF-8 text: byte 0x{text[error.start]:02x} on line {line}") from error
     if b"\0" in text:
         line = text.count(b"\n", 0, text.index(b"\0")) + 1
-        raise CommandError(f"{path} is not text: a zero byte on line {line}")
-    return Source(str(path), without_mark(text))
+        raise CommandError(f"{name} is not text: a zero byte on line {line}")
+    return Source(name, without_mark(text))
 
 
 def write(path: Path, data: bytes) -> None:

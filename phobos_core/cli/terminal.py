@@ -39,6 +39,10 @@ class Output:
     def line(self, text: str = "") -> None:
         self._write(text + "\n")
 
+    def text(self, text: str) -> None:
+        """Text with line ends of its own."""
+        self._write(text)
+
     @property
     def is_terminal(self) -> bool:
         return self._stream.isatty()

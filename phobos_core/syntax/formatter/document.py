@@ -1,0 +1,185 @@
+"""Text with the places where it may break, laid out in lines of a given width.
+
+In: a document. Out: lines, each with its code and the comment that follows it. The algebra is that of Wadler's "A
+prettier printer" (2003) with alignment, fills, and comments that end their line: a group is written on one line if
+that fits, else its own breaks become line ends; a fill puts as many items on a line as fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Break:
+    """A space, or a line end where the group around it does not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comment:
+    """Stands at the end of its line, which therefore ends here."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLine:
+    """A comment on a line of its own."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Concat:
+    parts: tuple[Document, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    """Lines inside are indented by `columns` more."""
+
+    columns: int
+    body: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Align:
+    """Lines inside begin at the column where this does."""
+
+    body: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    body: Document
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Items with a break between each two, which becomes a line end where the next item does not fit."""
+
+    items: tuple[Document, ...]
+
+
+Document: TypeAlias = str | Break | Comment | OwnLine | Concat | Nest | Align | Group | Fill
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    indent: int
+    code: str
+    comment: str = ""
+
+
+def concat(*parts: Document) -> Document:
+    return parts[0] if len(parts) == 1 else Concat(parts)
+
+
+def joined(items: Iterable[Document], separator: Document) -> Document:
+    parts: list[Document] = []
+    for item in items:
+        parts += [separator, item] if parts else [item]
+    return Concat(tuple(parts))
+
+
+# What is left to write: the indentation of its lines, whether it is written on one line, and the document.
+_Todo: TypeAlias = tuple[int, bool, Document]
+
+
+def layout(document: Document, indent: int, width: int) -> list[Line]:
+    """The lines of a document that begins at column `indent`."""
+    writer = _Writer(indent)
+    todo: list[_Todo] = [(indent, False, document)]
+    while todo:
+        at, flat, part = todo.pop()
+        match part:
+            case str():
+                writer.text(part)
+            case Break():
+                writer.text(" ") if flat else writer.end(at)
+            case Comment(text):
+                writer.comment(text, at)
+            case OwnLine(text):
+                writer.end(at)
+                writer.comment(text, at)
+            case Concat(parts):
+                todo += [(at, flat, each) for each in reversed(parts)]
+            case Nest(columns, body):
+                todo.append((at + columns, flat, body))
+            case Align(body):
+                todo.append((writer.column, flat, body))
+            case Group(body):
+                todo.append((at, flat or _fits(width - writer.column, body, todo), body))
+            case Fill(items):
+                _fill(items, at, flat, width, writer, todo)
+    return writer.finished()
+
+
+def _fill(items: tuple[Document, ...], at: int, flat: bool, width: int, writer: _Writer, todo: list[_Todo]) -> None:
+    """Writes the first item, and leaves the others to be filled in."""
+    first, *rest = items
+    if rest:
+        second = rest[0]
+        todo.append((at, flat, Fill(tuple(rest))))
+        beside = flat or _fits(width - writer.column - 1, concat(first, Break(), second), ())
+        todo.append((at, beside, Break()))
+    todo.append((at, flat or _fits(width - writer.column, first, ()), first))
+
+
+def _fits(room: int, document: Document, after: Iterable[_Todo]) -> bool:
+    """Whether the document fits on one line, with what follows it up to the next line end."""
+    rest = list(after)
+    todo: list[_Todo] = [(0, True, document)]
+    while room >= 0:
+        if not todo:
+            if not rest:
+                return True
+            todo.append(rest.pop())
+        _, flat, part = todo.pop()
+        match part:
+            case str():
+                room -= len(part)
+            case Break() if flat:
+                room -= 1
+            case Break():
+                return True
+            case Comment() | OwnLine():
+                return not flat
+            case Concat(parts):
+                todo += [(0, flat, each) for each in reversed(parts)]
+            case Nest(_, body) | Align(body) | Group(body):
+                todo.append((0, flat, body))
+            case Fill(items):
+                todo.append((0, flat, joined(items, Break())))
+    return False
+
+
+class _Writer:
+    """Lines so far. Spaces at the start of a line, and line ends of a line with nothing on it, are left out."""
+
+    def __init__(self, indent: int) -> None:
+        self._lines: list[Line] = []
+        self._indent = indent
+        self._code = ""
+
+    @property
+    def column(self) -> int:
+        return self._indent + len(self._code)
+
+    def text(self, text: str) -> None:
+        self._code += text if self._code else text.lstrip(" ")
+
+    def end(self, indent: int) -> None:
+        if self._code:
+            self._lines.append(Line(self._indent, self._code.rstrip(" ")))
+        self._indent, self._code = indent, ""
+
+    def comment(self, text: str, indent: int) -> None:
+        self._lines.append(Line(self._indent, self._code.rstrip(" "), text))
+        self._indent, self._code = indent, ""
+
+    def finished(self) -> list[Line]:
+        self.end(0)
+        return self._lines
