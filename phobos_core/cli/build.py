@@ -83,7 +83,9 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         _log_decisions(reports, messages)
     if arguments.format == "json":
         found.show_json(build_json(_toolchain(tools), reports, findings), output)
-    else:
+    elif not found.show_for_machines(
+        "build", arguments.format, [f.source.name for f in sources.files], findings, output
+    ):
         _show(reports, findings, arguments.format, output)
         for target in (target for target, tool in tools.items() if tool is None and reports):
             messages.line(f"{messages.style('note', 'note')}: {ptxas.why_none(target)}")

@@ -21,7 +21,9 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     findings = found.denied(checked.findings, arguments.deny)
     if arguments.format == "json":
         found.show_json(check_json(findings), output)
-    else:
+    elif not found.show_for_machines(
+        "check", arguments.format, [f.source.name for f in sources.files], findings, output
+    ):
         found.show(findings, arguments.format, output)
         if arguments.format == "text":
             count = f"{len(sources.files)} file{'' if len(sources.files) == 1 else 's'}"

@@ -13,14 +13,16 @@ from phobos_core.cli.terminal import Output
 from phobos_core.language.codes import CODES
 from phobos_core.report import diagnostics as rendering
 from phobos_core.report.source import Finding
+from phobos_core.report.style import PLAIN
 
-NOT_YET = ("sarif", "github", "junit", "html")
+NOT_YET = ("html",)
+FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 WARNINGS = "warnings"
 
 
 def require_supported(format: str) -> None:
     if format in NOT_YET:
-        raise CommandError(f"--format {format} is not supported yet; text, concise and json are")
+        raise CommandError(f"--format {format} is not supported yet; {', '.join(FORMATS)} are")
 
 
 def check_denied(words: Sequence[str]) -> None:
@@ -58,6 +60,33 @@ def show(findings: Sequence[Finding], format: str, output: Output) -> None:
         else:
             output.line(rendering.full(finding, output.style))
             output.line()
+
+
+def show_for_machines(
+    command: str, format: str, files: Sequence[str], findings: Sequence[Finding], output: Output
+) -> bool:
+    """The formats that other programs read, which are of a whole command; False where `format` is none of them."""
+    # Each is loaded where it is asked for: together they take as long to load as a small check.
+    match format:
+        case "sarif":
+            from phobos_core.report.sarif import sarif_log
+
+            show_json(sarif_log(findings), output)
+        case "github":
+            from phobos_core.report.github import workflow_commands
+
+            for line in workflow_commands(findings):
+                output.line(line)
+            # The log of the step has everything, and words for the people who read it.
+            for finding in findings:
+                output.line(rendering.concise(finding, PLAIN))
+        case "junit":
+            from phobos_core.report.junit import junit_xml
+
+            output.line(junit_xml(command, files, findings))
+        case _:
+            return False
+    return True
 
 
 def show_json(value: dict[str, Any], output: Output) -> None:
