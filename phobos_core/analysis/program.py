@@ -273,6 +273,154 @@ class Contract:
     rhs: Expr
 
 
+# What each thread computes on its own, and what it exchanges with others.
+
+
+@dataclass(frozen=True, slots=True)
+class RunElement:
+    """In the operand of a `RunSum`: the element of a thread's own run at the position being summed.
+
+    One axis of `place` is the run, of constant extent; the others are points. `place` is a tensor, a whole shared tile
+    or its flat view. Widened as a `Load` is; not masked."""
+
+    span: Span
+    type: ScalarType
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class RunSum:
+    """`sum(e)`: the sum over the `length` positions of the runs in `operand`, integers as index, floats in f32 (f64
+    in f64)."""
+
+    span: Span
+    type: ScalarType
+    operand: Expr
+    length: Sym
+
+
+@dataclass(frozen=True, slots=True)
+class Elem:
+    """`elem(run, i)`: one element of a thread's run, widened as a `Load` is."""
+
+    span: Span
+    type: ScalarType
+    place: Place
+    position: Sym
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """`word(run, t)`: bytes 4t .. 4t + 3 of a run of i8 as the little-endian word they pack, unsigned, as an index."""
+
+    span: Span
+    type: ScalarType
+    place: Place
+    position: Sym
+
+
+BitsOp: TypeAlias = Literal["dp4a", "byteperm", "popcount", "f16bits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """Operations on packed words. Arguments are index scalars; "f16bits" gives f16, the others an index."""
+
+    span: Span
+    type: ScalarType
+    op: BitsOp
+    args: tuple[Expr, ...]
+
+
+CollectiveOp: TypeAlias = Literal["sum", "max", "min", "any", "all", "argmax", "reduce"]
+Group: TypeAlias = Literal["lane", "thread"]
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """The function of a `reduce<over ..>`, its parameters bound to two scalars of the folded type."""
+
+    first: Symbol
+    second: Symbol
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """The fold of one scalar per thread over the warp (or each `width`-lane piece of it), or over the CTA.
+
+    `combine` is there for "reduce" only; "argmax" gives the lane within the piece, or the thread, as an index."""
+
+    span: Span
+    type: ScalarType
+    op: CollectiveOp
+    group: Group
+    value: Expr
+    width: Sym | None = None
+    combine: Combine | None = None
+
+
+ShuffleMode: TypeAlias = Literal["from", "xor", "down", "up"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """`value` of another lane of the warp, or of the `width`-lane piece; a source outside reads the lane's own."""
+
+    span: Span
+    type: ScalarType
+    mode: ShuffleMode
+    value: Expr
+    source: Expr
+    width: Sym | None = None
+
+
+AtomicOp: TypeAlias = Literal["atomic_add", "atomic_cas", "load_acquire", "store_release"]
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """Once per block, every thread getting the result. `place` is a point of a tensor parameter; `args` what follows
+    it in the call, in the element type. Has effects: happens where it stands, operands left to right."""
+
+    span: Span
+    type: ScalarType
+    op: AtomicOp
+    place: Place
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """`barrier()` of the CTA, or `grid_barrier(bar)` of the grid, whose i32 counter tensor is `bar`. Gives index 0."""
+
+    span: Span
+    type: ScalarType
+    op: Literal["barrier", "grid_barrier"]
+    bar: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WarpPartial:
+    """One decode step of attention, each warp on its share of the keys `lo` .. `hi`. Gives index 0.
+
+    `q` [QG, D] is a tile; `keys` and `values` f16 tensors [NK, KW]; `maxima` and `sums` f32 tiles [QG, W],
+    `accumulators` [QG * W, D], with W the warps of the CTA."""
+
+    span: Span
+    type: ScalarType
+    q: Place
+    keys: Place
+    values: Place
+    lo: Expr
+    hi: Expr
+    col: Expr
+    maxima: Place
+    sums: Place
+    accumulators: Place
+    scale: Expr
+
+
 Expr: TypeAlias = (
     Const
     | SymConst
@@ -291,6 +439,16 @@ Expr: TypeAlias = (
     | Shape
     | Gather
     | Contract
+    | RunElement
+    | RunSum
+    | Elem
+    | Word
+    | Bits
+    | Collective
+    | Shuffle
+    | Atomic
+    | Sync
+    | WarpPartial
 )
 
 
@@ -353,12 +511,23 @@ class StoreTile:
 
 @dataclass(frozen=True, slots=True)
 class StorePoint:
-    """One element, in the element type of the place. With `accumulate`, `place + value` is stored."""
+    """One element, in the element type of the place. With `accumulate`, `place + value` is stored.
+
+    Once per CTA where index, value and control are uniform, else by each thread that comes here: see `uniformity`."""
 
     span: Span
     place: Place
     value: Expr
     accumulate: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRun:
+    """`store(run, v0, ..)`: a thread's own store of a value to each element of its run, in the element type."""
+
+    span: Span
+    place: Place
+    values: tuple[Expr, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,7 +573,18 @@ class Eval:
 
 
 Stmt: TypeAlias = (
-    BindScalar | AssignScalar | BindView | DeclareTile | StoreTile | StorePoint | If | For | While | Jump | Eval
+    BindScalar
+    | AssignScalar
+    | BindView
+    | DeclareTile
+    | StoreTile
+    | StorePoint
+    | StoreRun
+    | If
+    | For
+    | While
+    | Jump
+    | Eval
 )
 
 

@@ -84,6 +84,8 @@ def lower_expr(c: Context, e: p.Expr, part: Part | None = None) -> Value:
             return _gather(c, e)
         case p.Contract():
             return contract(c, e, partial(product, c, e))
+        case _:
+            raise AssertionError(f"lowering does not know {type(e).__name__}")
 
 
 def element_of_type(type: p.ValueType) -> ScalarType:
