@@ -89,7 +89,7 @@ def _reference(translated: Translated, bound: Bound) -> list[Finding]:
             index_bits=kernel.index_bits,
         )
     except reference.ReferenceFault as fault:
-        raise KernelFault([found("out-of-bounds", fault.message, fault.span)]) from fault
+        raise KernelFault([found(fault.code, fault.message, fault.span)]) from fault
     return [found("unspecified-value", remark.message, remark.span) for remark in remarks]
 
 
