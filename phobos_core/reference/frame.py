@@ -61,8 +61,7 @@ class Frame:
     """`integers` holds the names and symbol keys that extents may use; `ctx` the fields of ctx that are known.
 
     `active` has the threads that run the statement at hand, None under uniform control: then all of them do.
-    `effectful` has, by identity, the nodes that an effect stands in, and `per_thread` the point stores that each thread
-    does on its own whatever the values are.
+    `effectful` has, by identity, the nodes that an effect stands in.
     """
 
     index_bits: int
@@ -71,7 +70,6 @@ class Frame:
     grid: Grid
     threads: int
     effectful: frozenset[int] = frozenset()
-    per_thread: frozenset[int] = frozenset()
     scalars: dict[Symbol, Array] = field(default_factory=dict)
     memory: dict[Symbol, Window] = field(default_factory=dict)
     remarks: dict[Remark, None] = field(default_factory=dict)

@@ -55,9 +55,10 @@ def read(base: Window, at: Position, type: Any, frame: Frame) -> Array:
 
 def store_once(base: Window, at: Position, value: Array, stmt: p.StorePoint, frame: Frame) -> None:
     """The CTA stores one value."""
-    where = tuple(int(index) for index in at)
+    where = tuple(int(frame.uniform(index)) for index in at)
     before = np.asarray(base.data[where]).copy()
-    base.data[where] = np.add(before, value) if stmt.accumulate else value
+    one = frame.uniform(value)
+    base.data[where] = np.add(before, one) if stmt.accumulate else one
     if not same(before, np.asarray(base.data[where])):
         frame.grid.changes += 1
 

@@ -3,7 +3,7 @@
 Control is uniform until a condition or a bound differs between threads: then the statements inside run under a mask,
 `Frame.active`. A jump under uniform control is the generator's return value, that an outer loop or the kernel takes up;
 under a mask it takes the threads that run out of it, and `Frame.loops` and `Frame.returned` remember where they come
-back. Point stores happen once where nothing about them differs between threads.
+back.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def run(stmt: p.Stmt, frame: Frame) -> Run:
             return (yield from _run_if(stmt, frame))
         case p.Jump():
             return _jump(stmt.kind, frame)
-    _run_simple((yield from settled(stmt, frame)), frame, per_thread=id(stmt) in frame.per_thread)
+    _run_simple((yield from settled(stmt, frame)), frame)
     return None
 
 
-def _run_simple(stmt: p.Stmt, frame: Frame, *, per_thread: bool) -> None:
+def _run_simple(stmt: p.Stmt, frame: Frame) -> None:
     match stmt:
         case p.BindScalar():
             _bind(stmt.symbol, evaluate(stmt.value, frame), frame)
@@ -69,7 +69,7 @@ def _run_simple(stmt: p.Stmt, frame: Frame, *, per_thread: bool) -> None:
             _all_threads(stmt, frame)
             _store_tile(window(stmt.place, frame), stmt, frame)
         case p.StorePoint():
-            _store_point(stmt, frame, per_thread=per_thread)
+            _store_point(stmt, frame)
         case p.StoreRun():
             _store_run(stmt, frame)
         case p.Eval():
@@ -249,14 +249,13 @@ def _store_tile(target: Window, stmt: p.StoreTile, frame: Frame) -> None:
         frame.grid.changes += 1
 
 
-def _store_point(stmt: p.StorePoint, frame: Frame, *, per_thread: bool) -> None:
+def _store_point(stmt: p.StorePoint, frame: Frame) -> None:
     base, at = located(stmt.place, frame)
     value = numerics.convert(evaluate(stmt.value, frame), base.data.dtype)
-    once = frame.active is None and not per_thread and value.ndim == 0 and all(index.ndim == 0 for index in at)
-    if once:
-        points.store_once(base, at, value, stmt, frame)
-    else:
+    if stmt.per_thread:
         points.store(base, at, value, stmt, frame)
+    else:
+        points.store_once(base, at, value, stmt, frame)
 
 
 def _store_run(stmt: p.StoreRun, frame: Frame) -> None:
