@@ -14,7 +14,6 @@ CHECKED = [code for code in WITH_EXAMPLES if code.stage is Stage.CHECK]
 
 # Codes of parts of the language that are not supported yet. An entry leaves when its part is: the tests then fail.
 NOT_YET = {
-    "recursive-function",
     "not-a-tensor",
     "needs-launch",
     "needs-persistent",
@@ -24,9 +23,6 @@ NOT_YET = {
     "once-per-warp",
     "group-width",
     "collective-form",
-    "function-argument",
-    "function-form",
-    "return-in-function",
 }
 
 
