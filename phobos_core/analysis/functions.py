@@ -91,14 +91,6 @@ def facts_of(function: ast.Function) -> Facts:
     )
 
 
-def size_of(node: Any) -> int:
-    """The number of nodes of an expression."""
-    if isinstance(node, tuple):
-        return sum(map(size_of, node))
-    names = FIELDS.get(type(node))
-    return 0 if names is None else 1 + sum(size_of(getattr(node, name)) for name in names)
-
-
 @dataclass(frozen=True, slots=True)
 class _Scope:
     names: dict[str, Definition]

@@ -16,7 +16,7 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.context import PLAIN, Context, Rule, Site, infer, type_text
 from phobos_core.analysis.convert import assigned
 from phobos_core.analysis.declarations import bind_value
-from phobos_core.analysis.functions import FIELDS, KnownFunction, size_of
+from phobos_core.analysis.functions import FIELDS, KnownFunction
 from phobos_core.analysis.names import lookup
 from phobos_core.analysis.places import declared_function
 from phobos_core.analysis.scopes import Binding, Scope
@@ -29,7 +29,7 @@ from phobos_core.syntax.build import MAX_DEPTH
 T = TypeVar("T")
 
 # What a kernel may grow to: functions that call others twice double it at each level.
-MOST_INLINED = 100_000
+MOST_INLINED = 50_000
 
 _new_span = tuple.__new__
 
@@ -54,8 +54,6 @@ def expression_call(cx: Context, node: ast.Call, known: KnownFunction, at: Site)
         return None
     given = {param.text: arg for param, arg in zip(function.params, node.args, strict=True)}
     _check_unused(cx, known, given, at)
-    for name, arg in given.items():
-        cx.inlined_size += (known.facts.uses.get(name, 1) - 1) * size_of(arg)
     value = _body(cx, known, lambda: infer(cx, copied(function.body, frame, given), at))
     return None if value is None else _standing(value, node.span)
 
@@ -86,6 +84,10 @@ def argument_rule(rule: Rule) -> Rule:
     is said of the parameter."""
 
     def check(cx: Context, node: Any, at: Site) -> pg.Expr | None:
+        cx.inlined_size += 1
+        if cx.inlined_size > MOST_INLINED:
+            _too_much(cx, node.span)
+            return None
         stands = node.span.stands
         if stands is None:
             return rule(cx, node, at)
@@ -231,9 +233,13 @@ def _entered(cx: Context, call: ast.Span, known: KnownFunction) -> ast.Frame | N
     if name in around:
         _recursive(cx, call, (*around[around.index(name) :], name))
         return None
-    cx.inlined_size += known.facts.size
-    if cx.inlined_size > MOST_INLINED or cx.inlined_height + known.facts.height > MAX_DEPTH:
-        _too_large(cx, call, name)
+    if known.statement:
+        cx.inlined_size += known.facts.size
+    if cx.inlined_size > MOST_INLINED:
+        _too_much(cx, call)
+        return None
+    if cx.inlined_height + known.facts.height > MAX_DEPTH:
+        _too_deep(cx, call, name)
         return None
     return ast.Frame(name, call.own)
 
@@ -256,17 +262,24 @@ def _recursive(cx: Context, call: ast.Span, cycle: tuple[str, ...]) -> None:
         cx.error("recursive-function", call, f"`{cycle[0]}` calls itself: {shown}; a function is inlined at every call")
 
 
-def _too_large(cx: Context, call: ast.Span, name: str) -> None:
+def _too_much(cx: Context, span: ast.Span) -> None:
     """Reported once."""
-    if any(found.code == "too-much-inlined" for found in cx.diagnostics):
-        return
-    if cx.inlined_size > MOST_INLINED:
-        what = f"the functions inlined into this kernel come to more than {MOST_INLINED:,} parts"
-        help = "a function that calls another twice doubles its code: bind the value to a name in the kernel"
-    else:
-        what = f"the functions around this call nest more than {MAX_DEPTH} levels deep"
-        help = "bind a part of it to a name with `let` in the kernel"
-    cx.error("too-much-inlined", call, f"`{name}` is not inlined here: {what}", help=help)
+    if not any(found.code == "too-much-inlined" for found in cx.diagnostics):
+        cx.error(
+            "too-much-inlined",
+            span,
+            f"the functions inlined into this kernel come to more than {MOST_INLINED:,} parts",
+            help="an argument that a body uses twice is built twice: bind it to a name with `let`",
+        )
+
+
+def _too_deep(cx: Context, call: ast.Span, name: str) -> None:
+    cx.error(
+        "nesting-too-deep",
+        call,
+        f"with the body of `{name}`, the functions called here are nested more than {MAX_DEPTH} levels deep",
+        help="bind a part of it to a name with `let`",
+    )
 
 
 def copied(node: T, frame: ast.Frame, given: Mapping[str, ast.Expr] | None = None) -> T:
