@@ -18,6 +18,7 @@ from phobos_core.analysis.damage import Damage, damage_of
 from phobos_core.analysis.functions import Facts, KnownFunction, cycles, facts_of
 from phobos_core.analysis.kernel import KernelResult, check_kernel
 from phobos_core.analysis.program import CheckedKernel, Symbol
+from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity
 from phobos_core.language.diagnostic import Diagnostic, Related
 from phobos_core.syntax.ast import Function, Kernel, Name, PlacedItem, Span
 
@@ -46,6 +47,7 @@ class PlacedKernel:
     references: tuple[tuple[Span, Symbol], ...] = ()
     symbols: tuple[Symbol, ...] = ()
     calls: tuple[tuple[Span, str], ...] = ()
+    uniformity: Uniformity = EVERYTHING_UNIFORM.uniformity
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,15 @@ def check(
         wrong = _any_within(broken, placed.offset, end) or not failed.isdisjoint(result.called)
         kernel = None if wrong else result.kernel
         kernels.append(
-            PlacedKernel(placed.offset, kernel, placed.item, result.references, result.symbols, result.calls)
+            PlacedKernel(
+                placed.offset,
+                kernel,
+                placed.item,
+                result.references,
+                result.symbols,
+                result.calls,
+                result.uniformity,
+            )
         )
     return CheckedFile(source, _in_order(diagnostics), tuple(kernels), functions)
 
@@ -179,10 +189,12 @@ def _result(
     damage: Damage,
     cache: AnalysisCache,
 ) -> KernelResult:
-    key = (_text(source, placed), tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
+    text = _text(source, placed)
+    key = (text, tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
     result = cache.get(key, texts)
     if result is None:
-        result = check_kernel(kernel, functions, options, damage)
+        items = {"": text, **{name: known for name, (known, _) in texts.items()}}
+        result = check_kernel(kernel, functions, options, damage, items)
         cache.put(key, texts, result)
     return result
 

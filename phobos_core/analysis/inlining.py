@@ -8,7 +8,7 @@ scope of its own inside the caller's: a parameter passed a name is that name's s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -45,20 +45,27 @@ def meant(cx: Context, name: ast.Name) -> str:
 
 def expression_call(cx: Context, node: ast.Call, known: KnownFunction, at: Site) -> pg.Expr | None:
     """`f(x, y)` of `fn f(a, b) = e`: e with x and y in place of a and b."""
+    value = in_place(cx, node, known, at, lambda body: infer(cx, body, at))
+    return None if value is None else _standing(value, node.span)
+
+
+def in_place(cx: Context, node: ast.Call, known: KnownFunction, at: Site, check: Callable[[ast.Expr], T]) -> T | None:
+    """What `check` makes of the expression that stands in place of a call."""
     function = known.ast
     assert not isinstance(function.body, ast.Block)
     frame = _enter(cx, node, known)
     if frame is None:
         for arg in node.args:
-            infer(cx, arg, at.part)
+            if not (isinstance(arg, ast.Name) and _names_function(cx, arg)):
+                infer(cx, arg, at.part)
         return None
     given = {param.text: arg for param, arg in zip(function.params, node.args, strict=True)}
     _check_unused(cx, known, given, at)
-    value = _body(cx, known, lambda: infer(cx, copied(function.body, frame, given), at))
-    return None if value is None else _standing(value, node.span)
+    body = copied(function.body, frame, given)
+    return _in_body(cx, known, lambda: check(body))
 
 
-def _body(cx: Context, known: KnownFunction, check: Any) -> Any:
+def _in_body(cx: Context, known: KnownFunction, check: Callable[[], T]) -> T:
     """Checks a body that is an expression, whose parameters stand for arguments."""
     rules = cx.rules
     cx.rules = cx.inlined_rules
@@ -127,7 +134,8 @@ def combine_of(cx: Context, node: ast.Name, element: ScalarType) -> pg.Combine |
         name = copied(param, frame)
         symbols.append(cx.symbol(name, pg.SymbolKind.SCALAR, element))
         cx.scope.declare(name, symbols[-1])
-    value = _body(cx, known, lambda: infer(cx, copied(function.body, frame), PLAIN))
+    body = copied(function.body, frame)
+    value = _in_body(cx, known, lambda: infer(cx, body, PLAIN))
     cx.scope, cx.out = outer, out
     if value is None:
         return None

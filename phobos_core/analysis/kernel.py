@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from phobos_core.analysis import calls, expressions
+from phobos_core.analysis import calls, collectives, expressions, runs
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header, read_attributes
 from phobos_core.analysis.constraints import evaluate
@@ -16,12 +16,13 @@ from phobos_core.analysis.functions import KnownFunction
 from phobos_core.analysis.header import declare_params, declare_search, resolve_aligned, resolve_registers
 from phobos_core.analysis.inlining import argument_rule
 from phobos_core.analysis.statements import block
+from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity, infer
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import ast
 
 T = TypeVar("T")
 
-RULES: Mapping[type, Rule] = {**expressions.RULES, **calls.RULES}
+RULES: Mapping[type, Rule] = {**expressions.RULES, **runs.RULES, **collectives.RULES, **calls.RULES}
 INLINED_RULES: Mapping[type, Rule] = {kind: argument_rule(rule) for kind, rule in RULES.items()}
 
 
@@ -40,15 +41,27 @@ class KernelResult:
     symbols: tuple[pg.Symbol, ...]
     calls: tuple[tuple[ast.Span, str], ...]
     called: frozenset[str]
+    uniformity: Uniformity
 
 
 def check_kernel(
-    node: ast.Kernel, functions: Mapping[str, KnownFunction], options: Options, damage: Damage
+    node: ast.Kernel,
+    functions: Mapping[str, KnownFunction],
+    options: Options,
+    damage: Damage,
+    items: Mapping[str, bytes],
 ) -> KernelResult:
+    """`items` has the text of the kernel, under the empty name, and those of the functions."""
     cx = Context(options, RULES, functions, damage, inlined_rules=INLINED_RULES)
     kernel: pg.CheckedKernel | None = None
+    inferred = EVERYTHING_UNIFORM
     try:
         kernel = _checked(cx, node)
+        if cx.per_thread:
+            whole = not any(diagnostic.severity == "error" for diagnostic in cx.diagnostics)
+            inferred = infer(kernel.body, items, whole=whole)
+            kernel = replace(kernel, body=inferred.body)
+            cx.diagnostics.extend(inferred.diagnostics)
     except RecursionError:
         cx.error(
             "nesting-too-deep",
@@ -65,6 +78,7 @@ def check_kernel(
         tuple(cx.symbols),
         _unique(cx.calls),
         frozenset(cx.called),
+        inferred.uniformity,
     )
 
 
@@ -99,6 +113,7 @@ def _within(inner: ast.Span, outer: ast.Span) -> bool:
 def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
     header: Header = read_attributes(cx, node.attributes)
     cx.threads = header.launch.threads
+    cx.persistent = "persistent" in header.flags
     declare_search(cx, header)
     params = declare_params(cx, node.params)
     aligned = resolve_aligned(cx, header, node.params)
@@ -118,7 +133,7 @@ def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
         pipeline="pipeline" in header.flags,
         padstage="padstage" in header.flags,
         dynshared="dynshared" in header.flags,
-        persistent="persistent" in header.flags,
+        persistent=cx.persistent,
         registers=registers,
         body=body,
         requires=tuple(cx.requires.values()),

@@ -13,13 +13,15 @@ from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
 from phobos_core.analysis.functions import KnownFunction
-from phobos_core.analysis.inlining import statement_call
+from phobos_core.analysis.inlining import in_place, statement_call
 from phobos_core.analysis.names import lookup
 from phobos_core.analysis.places import declared_function
+from phobos_core.analysis.runs import is_statement, store
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
-from phobos_core.analysis.subscripts import index_value, is_point, loaded, place_of, whole
+from phobos_core.analysis.subscripts import index_value, is_point, loaded, place_of, whole, writable
 from phobos_core.analysis.symbolic import Sym
+from phobos_core.analysis.walk import has_effects
 from phobos_core.language.operators import COMPOUND
 from phobos_core.language.types import BOOL, INDEX, ScalarType
 from phobos_core.syntax import ast
@@ -87,7 +89,7 @@ def assign(cx: Context, stmt: ast.Assign) -> None:
     if place is None:
         infer(cx, stmt.value, LOST)
         return
-    if not _writable(cx, stmt.target, place.root):
+    if not writable(cx, stmt.target.span, place.root):
         return
     if is_point(place):
         _store_point(cx, stmt, place)
@@ -144,21 +146,6 @@ def _immutable(cx: Context, target: ast.Name, symbol: pg.Symbol) -> None:
             message = f"`{target.text}` is {kind_text(symbol.kind)}, and does not change"
             help_ = "copy it into a `var` first"
     cx.error("immutable-assignment", target.span, message, related=declared, help=help_)
-
-
-def _writable(cx: Context, target: ast.Index, symbol: pg.Symbol) -> bool:
-    """Whether the memory behind a place may be written: a tensor, or a tile that is a `var`."""
-    root = cx.roots.get(symbol, symbol)
-    if root.kind is pg.SymbolKind.TILE and not root.mutable:
-        cx.error(
-            "immutable-assignment",
-            target.span,
-            f"`{root.name}` is a read-only tile: it is bound by `let` with a value of its own",
-            related=(see(root.span, "declared here"),),
-            help=f"declare it with `var {root.name}`",
-        )
-        return False
-    return True
 
 
 def _store_point(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
@@ -333,25 +320,35 @@ def jump(cx: Context, stmt: ast.Jump) -> None:
 
 
 def expression(cx: Context, stmt: ast.ExprStmt) -> None:
-    """Every built-in that is supported today is a value without effects, so nothing is left to run."""
+    """A call for its effect; a value without one goes nowhere."""
+    _expression(cx, stmt, None)
+
+
+def _expression(cx: Context, stmt: ast.ExprStmt, called: tuple[ast.Span, KnownFunction] | None) -> None:
+    """`called` is there where the statement is the expression of a function that was called as a statement."""
     known = function_of(cx, stmt.value)
-    if known is not None and known.statement:
+    if known is not None:
         assert isinstance(stmt.value, ast.Call)
-        _splice(cx, stmt.value, known)
+        if known.statement:
+            _splice(cx, stmt.value, known)
+            return
+        call = stmt.value.span
+        in_place(
+            cx, stmt.value, known, PLAIN, lambda body: _expression(cx, ast.ExprStmt(body.span, body), (call, known))
+        )
+        return
+    if isinstance(stmt.value, ast.Call) and is_statement(stmt.value):
+        stored = store(cx, stmt.span, stmt.value)
+        if stored is not None and writable(cx, stmt.value.args[0].span, stored.place.root):
+            _updated(cx, stored.place.root, stmt.span)
+            cx.out.append(stored)
         return
     value = infer(cx, stmt.value, PLAIN)
-    if value is None:
-        return
-    if known is not None:
-        name = known.ast.name.text
-        cx.error(
-            "function-form",
-            stmt.span,
-            f"`{name}` is an expression without effects, and the value of this statement goes nowhere",
-            related=(declared_function(known.ast),),
-            help=f"use its value, or write it as statements: `fn {name}(..) {{ .. }}`",
-        )
-    else:
+    if value is not None and has_effects(value):
+        cx.out.append(pg.Eval(stmt.span, value))
+    elif value is not None and called is not None:
+        _value_of_function(cx, *called)
+    elif value is not None:
         cx.error(
             "no-effect",
             stmt.span,
@@ -359,6 +356,17 @@ def expression(cx: Context, stmt: ast.ExprStmt) -> None:
             help="bind it with `let`, or assign it with `=`",
             severity="warning",
         )
+
+
+def _value_of_function(cx: Context, call: ast.Span, known: KnownFunction) -> None:
+    name = known.ast.name.text
+    cx.error(
+        "function-form",
+        call,
+        f"`{name}` is an expression without effects, and the value of this statement goes nowhere",
+        related=(declared_function(known.ast),),
+        help=f"use its value, or write it as statements: `fn {name}(..) {{ .. }}`",
+    )
 
 
 def _splice(cx: Context, node: ast.Call, known: KnownFunction) -> None:
