@@ -14,7 +14,7 @@ from phobos_core.analysis.declarations import fitted, fitted_scalar, let, produc
 from phobos_core.analysis.expressions import arithmetic
 from phobos_core.analysis.functions import KnownFunction
 from phobos_core.analysis.inlining import in_place, statement_call
-from phobos_core.analysis.names import lookup
+from phobos_core.analysis.names import lookup, spoken
 from phobos_core.analysis.places import declared_function
 from phobos_core.analysis.runs import is_statement, store
 from phobos_core.analysis.scopes import Scope
@@ -132,18 +132,19 @@ def _combined(cx: Context, stmt: ast.Assign, current: pg.Expr, value: pg.Expr) -
 def _immutable(cx: Context, target: ast.Name, symbol: pg.Symbol) -> None:
     declared = (see(symbol.span, "declared here"),)
     colons = ", ".join(":" for _ in getattr(symbol.type, "shape", getattr(symbol.type, "dims", ())))
+    name = spoken(target, symbol)
     match symbol.kind:
         case pg.SymbolKind.VIEW:
-            message = f"`{target.text}` is a view, and a `let` is not bound again"
+            message = f"{name} is a view, and a `let` is not bound again"
             help_ = f"`{target.text}[{colons}] = ..` writes what it views"
         case pg.SymbolKind.TENSOR:
-            message = f"`{target.text}` is a tensor parameter, which is not assigned as a whole"
+            message = f"{name} is a tensor parameter, which is not assigned as a whole"
             help_ = f"`{target.text}[{colons}] = ..` writes its elements"
         case pg.SymbolKind.SCALAR | pg.SymbolKind.TILE:
-            message = f"`{target.text}` is bound by `let`, and does not change"
-            help_ = f"declare it with `var {target.text}`"
+            message = f"{name} is bound by `let`, and does not change"
+            help_ = f"declare it with `var {symbol.name}`"
         case _:
-            message = f"`{target.text}` is {kind_text(symbol.kind)}, and does not change"
+            message = f"{name} is {kind_text(symbol.kind)}, and does not change"
             help_ = "copy it into a `var` first"
     cx.error("immutable-assignment", target.span, message, related=declared, help=help_)
 
@@ -327,7 +328,7 @@ def expression(cx: Context, stmt: ast.ExprStmt) -> None:
 def _expression(cx: Context, stmt: ast.ExprStmt, called: tuple[ast.Span, KnownFunction] | None) -> None:
     """`called` is there where the statement is the expression of a function that was called as a statement."""
     known = function_of(cx, stmt.value)
-    if known is not None:
+    if known is not None and not known.broken:
         assert isinstance(stmt.value, ast.Call)
         if known.statement:
             _splice(cx, stmt.value, known)
