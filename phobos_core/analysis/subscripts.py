@@ -125,8 +125,8 @@ def _named(cx: Context, node: ast.Name) -> pg.Place | None:
         cx.error(
             "not-indexable",
             node.span,
-            f"{spoken(node, symbol)} is {kind_text(symbol.kind)} of type `{type_text(symbol.type)}`, which has no elements"
-            " to select",
+            f"{spoken(node, symbol)} is {kind_text(symbol.kind)} of type `{type_text(symbol.type)}`, which has no"
+            " elements to select",
             related=(see(symbol.span, "declared here"),),
         )
         return None
