@@ -168,8 +168,8 @@ def bounds(c: Collector, expr: pg.Expr) -> tuple[int, int]:
             return symbolic.constant, symbolic.constant
         case pg.ScalarRead(_, _, symbol):
             return c.ranges.get(symbol, (-FAR, FAR))
-        case pg.CtxRead(_, _, "lane"):
-            return 0, LANES - 1
+        case pg.CtxRead(_, _, field):
+            return 0, LANES - 1 if field == "lane" else FAR
         case pg.Collective(_, _, "argmax", "lane"):
             return 0, LANES - 1
         case pg.Convert(_, type_, operand) if type_.is_integer and type_.bits >= 32:  # type: ignore[union-attr]
