@@ -11,9 +11,13 @@ from typing import TypeAlias, get_args
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import count_fits
+from phobos_core.analysis.attention import warp_partial
+from phobos_core.analysis.bits import bits
 from phobos_core.analysis.context import Context, Rule, Site, kind_text, see
 from phobos_core.analysis.elementwise import argsel, conversion, extremum, iota, math, tmax, where
 from phobos_core.analysis.names import first_unknown, suggestion_for
+from phobos_core.analysis.runs import elem, run_sum, store_value, word
+from phobos_core.analysis.synchronization import atomic, barrier, grid_barrier
 from phobos_core.analysis.tile_operations import contraction, flat, gather, rearrangement, reduction
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin
 from phobos_core.language.types import CONVERSIONS, SPELLED
@@ -115,6 +119,15 @@ BUILDERS: Mapping[str, Builder] = {
     "gather": gather,
     "dot": contraction,
     "dot_t": contraction,
+    "sum": run_sum,
+    "elem": elem,
+    "word": word,
+    "store": store_value,
+    **dict.fromkeys(get_args(pg.BitsOp), bits),
+    "barrier": barrier,
+    "grid_barrier": grid_barrier,
+    **dict.fromkeys(get_args(pg.AtomicOp), atomic),
+    "warp_partial": warp_partial,
 }
 
 RULES: Mapping[type, Rule] = {ast.Call: call}

@@ -41,7 +41,8 @@ class Site:
     `where` that is), the only place of a tile `where`; `condition` marks the condition of a `where`, the only place
     of tile comparisons; `inside` names the built-in that computes this argument before the assignment's sweep, and
     `one_element` says that it reads tiles of one element type. `inferred` says that the assigned tile takes its shape
-    from the value, and `lost` that what is assigned is in error.
+    from the value, and `lost` that what is assigned is in error. `runs` is there in the value that `sum(e)` adds up per
+    element, and collects the runs that it reads.
     """
 
     shape: Shape | None = None
@@ -51,6 +52,7 @@ class Site:
     one_element: bool = False
     inferred: bool = False
     lost: bool = False
+    runs: list[pg.Place] | None = None
 
     @property
     def part(self) -> Site:
@@ -76,6 +78,7 @@ class Context:
     search: dict[str, tuple[int, ...]] = field(default_factory=dict)
     dims: dict[str, pg.Symbol] = field(default_factory=dict)
     threads: int = 256
+    persistent: bool = False
     diagnostics: list[Diagnostic] = field(default_factory=list)
     constraints: list[Constraint] = field(default_factory=list)
     requires: dict[str, pg.Requirement] = field(default_factory=dict)
@@ -90,6 +93,8 @@ class Context:
     exact: dict[ast.Span, float] = field(default_factory=dict)
     # The memory that a view leads to.
     roots: dict[pg.Symbol, pg.Symbol] = field(default_factory=dict)
+    # A view of a whole tile, or of its `flat`, and what it is of.
+    aliases: dict[pg.Symbol, pg.Place] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     loops: int = 0

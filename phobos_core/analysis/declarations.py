@@ -37,6 +37,9 @@ def let(cx: Context, stmt: ast.Let) -> None:
     elif isinstance(value, pg.TileRead):
         symbol = cx.symbol(stmt.name, pg.SymbolKind.VIEW, value.type)
         cx.roots[symbol] = cx.roots.get(value.place.root, value.place.root)
+        whole_place = cx.aliases.get(value.place.root, value.place)
+        if value.place.axes is None and whole_place.root.kind is pg.SymbolKind.TILE:
+            cx.aliases[symbol] = whole_place
         cx.bind(stmt.name, symbol)
         cx.out.append(pg.BindView(stmt.span, symbol, value.place))
     else:

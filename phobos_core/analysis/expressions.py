@@ -19,7 +19,6 @@ from phobos_core.analysis.context import Context, Rule, Site, element_of, infer,
 from phobos_core.analysis.convert import cannot_join, comparison_type, convert, operand_type
 from phobos_core.analysis.names import lookup, suggestion
 from phobos_core.analysis.shapes import broadcast, constrain, static
-from phobos_core.analysis.subscripts import read
 from phobos_core.analysis.symbolic import sym
 from phobos_core.language.context import AXES, CTX_FIELDS
 from phobos_core.language.operators import BINARY, OperatorClass
@@ -79,11 +78,6 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
     field = CTX_FIELDS.get(node.field)
     if field is None:
         _unknown_field(cx, node)
-        return None
-    if not field.supported:
-        cx.error(
-            "not-supported-yet", node.span, f"`ctx.{field.name}`, which differs between threads, is not supported yet"
-        )
         return None
     match field.name:
         case "threads":
@@ -323,14 +317,6 @@ def _logical(cx: Context, node: ast.Binary, at: Site) -> pg.Expr | None:
     return pg.Binary(node.span, result, cast(pg.BinaryOp, node.op), lhs, rhs)
 
 
-def collective(cx: Context, node: ast.Collective, at: Site) -> None:
-    cx.error(
-        "not-supported-yet",
-        node.span,
-        f"`{node.op.text}<{node.mode} ..>` is not supported yet: collectives and shuffles come with per-thread code",
-    )
-
-
 RULES: Mapping[type, Rule] = {
     ast.Name: name,
     ast.IntLit: integer,
@@ -339,7 +325,5 @@ RULES: Mapping[type, Rule] = {
     ast.CtxField: ctx_field,
     ast.Unary: unary,
     ast.Binary: binary,
-    ast.Index: read,
-    ast.Collective: collective,
     ast.ErrorExpr: broken,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from phobos_core.analysis import calls, expressions
+from phobos_core.analysis import calls, collectives, expressions, runs
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header, read_attributes
 from phobos_core.analysis.constraints import evaluate
@@ -16,7 +16,7 @@ from phobos_core.analysis.statements import block
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import ast
 
-RULES: Mapping[type, Rule] = {**expressions.RULES, **calls.RULES}
+RULES: Mapping[type, Rule] = {**expressions.RULES, **runs.RULES, **collectives.RULES, **calls.RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +76,7 @@ def _broken_constraints(cx: Context) -> Iterator[Diagnostic]:
 def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
     header: Header = read_attributes(cx, node.attributes)
     cx.threads = header.launch.threads
+    cx.persistent = "persistent" in header.flags
     declare_search(cx, header)
     params = declare_params(cx, node.params)
     aligned = resolve_aligned(cx, header, node.params)
@@ -95,7 +96,7 @@ def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
         pipeline="pipeline" in header.flags,
         padstage="padstage" in header.flags,
         dynshared="dynshared" in header.flags,
-        persistent="persistent" in header.flags,
+        persistent=cx.persistent,
         registers=registers,
         body=body,
         requires=tuple(cx.requires.values()),

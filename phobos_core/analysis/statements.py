@@ -12,10 +12,12 @@ from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
 from phobos_core.analysis.names import lookup
+from phobos_core.analysis.runs import is_statement, store
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
-from phobos_core.analysis.subscripts import index_value, is_point, loaded, place_of, whole
+from phobos_core.analysis.subscripts import index_value, is_point, loaded, place_of, whole, writable
 from phobos_core.analysis.symbolic import Sym
+from phobos_core.analysis.walk import has_effects
 from phobos_core.language.operators import COMPOUND
 from phobos_core.language.types import BOOL, INDEX, ScalarType
 from phobos_core.syntax import ast
@@ -79,7 +81,7 @@ def assign(cx: Context, stmt: ast.Assign) -> None:
     if place is None:
         infer(cx, stmt.value, LOST)
         return
-    if not _writable(cx, stmt.target, place.root):
+    if not writable(cx, stmt.target.span, place.root):
         return
     if is_point(place):
         _store_point(cx, stmt, place)
@@ -136,21 +138,6 @@ def _immutable(cx: Context, target: ast.Name, symbol: pg.Symbol) -> None:
             message = f"`{target.text}` is {kind_text(symbol.kind)}, and does not change"
             help_ = "copy it into a `var` first"
     cx.error("immutable-assignment", target.span, message, related=declared, help=help_)
-
-
-def _writable(cx: Context, target: ast.Index, symbol: pg.Symbol) -> bool:
-    """Whether the memory behind a place may be written: a tensor, or a tile that is a `var`."""
-    root = cx.roots.get(symbol, symbol)
-    if root.kind is pg.SymbolKind.TILE and not root.mutable:
-        cx.error(
-            "immutable-assignment",
-            target.span,
-            f"`{root.name}` is a read-only tile: it is bound by `let` with a value of its own",
-            related=(see(root.span, "declared here"),),
-            help=f"declare it with `var {root.name}`",
-        )
-        return False
-    return True
 
 
 def _store_point(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
@@ -323,9 +310,17 @@ def jump(cx: Context, stmt: ast.Jump) -> None:
 
 
 def expression(cx: Context, stmt: ast.ExprStmt) -> None:
-    """Every built-in that is supported today is a value without effects, so nothing is left to run."""
+    """A call for its effect; a value without one goes nowhere."""
+    if isinstance(stmt.value, ast.Call) and is_statement(stmt.value):
+        stored = store(cx, stmt.span, stmt.value)
+        if stored is not None and writable(cx, stmt.value.args[0].span, stored.place.root):
+            _updated(cx, stored.place.root, stmt.span)
+            cx.out.append(stored)
+        return
     value = infer(cx, stmt.value, PLAIN)
-    if value is not None:
+    if value is not None and has_effects(value):
+        cx.out.append(pg.Eval(stmt.span, value))
+    elif value is not None:
         cx.error(
             "no-effect",
             stmt.span,

@@ -75,6 +75,21 @@ def whole(symbol: pg.Symbol, span: ast.Span) -> pg.Place:
     return pg.Place(span, symbol, type_.element, shape)
 
 
+def writable(cx: Context, span: ast.Span, symbol: pg.Symbol) -> bool:
+    """Whether the memory behind a place may be written: a tensor, or a tile that is a `var`."""
+    root = cx.roots.get(symbol, symbol)
+    if root.kind is pg.SymbolKind.TILE and not root.mutable:
+        cx.error(
+            "immutable-assignment",
+            span,
+            f"`{root.name}` is a read-only tile: it is bound by `let` with a value of its own",
+            related=(see(root.span, "declared here"),),
+            help=f"declare it with `var {root.name}`",
+        )
+        return False
+    return True
+
+
 def _unnamed(cx: Context, outer: ast.Index) -> pg.Place | None:
     """What is subscripted, where it is no name: `flat(t)`, or another slice, which becomes a view of its own unless
     one element is taken of it."""

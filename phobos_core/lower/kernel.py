@@ -16,6 +16,7 @@ from phobos_core.lower import windows
 from phobos_core.lower.assigned import assigned, view_roots
 from phobos_core.lower.context import Context
 from phobos_core.lower.emitter import Emitter
+from phobos_core.lower.later import refuse_later_parts
 from phobos_core.lower.lines import LineTable, LowerError
 from phobos_core.lower.statements import lower_block
 
@@ -39,6 +40,7 @@ def lower(
     config = {name: choices[0] for name, choices in kernel.search.items()} | dict(config or {})
     bound = {name: value for name, value in (dims or {}).items() if name not in config}
     line = lines.line(kernel.name_span)
+    refuse_later_parts(kernel.body, lines)
     env = config | bound
     _check_requirements(kernel, env, line)
     emit = Emitter(Integers(kernel.launch.threads), index_bits)

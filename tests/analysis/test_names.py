@@ -22,7 +22,6 @@ from tests.analysis.support import checked, codes, found, kernel_of, lines_of
         ("let x = A[0, 0](1)", "not-callable"),
         ("let x = ctx.grid.x", "unknown-ctx-field"),
         ("let x = ctx.block", "unknown-ctx-field"),
-        ("let x = ctx.thread", "not-supported-yet"),
         ("let ctx = 1", "reserved-name"),
         # What may not change.
         ("let x = 1\nx = 2", "immutable-assignment"),

@@ -115,7 +115,7 @@ CODES: tuple[Code, ...] = (
         "a part of the language that this version does not compile",
         "Built-ins",
         "The language defines it, and this version of the compiler does not build it yet.",
-        statements("let lane = ctx.lane\n" + COPY),
-        statements("let block = ctx.block.x\n" + COPY),
+        statements("var t = qdot_t(A[:, :], B[:, :], A[:, :], B[:, :])\n" + COPY),
+        statements("var t = dot_t(A[:, :], B[:, :])\n" + COPY),
     ),
 )
