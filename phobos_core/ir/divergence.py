@@ -21,7 +21,7 @@ from phobos_core.ir.types import RunType
 from phobos_core.language.types import ScalarType
 
 _THREAD = {"thread", "warp", "lane"}
-_EXCHANGES = {"shuffle", "vote", "redux"}
+_EXCHANGES = {"shuffle", "vote", "ballot", "redux"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,6 +250,7 @@ _TABLE = (
         effect="sync",
     ),
     OpDef("vote", "`any` or `all` of a bool over the lanes of the warp.", "bool", "bool", ("kind",), effect="sync"),
+    OpDef("ballot", "The lanes of the warp for which a bool holds, a bit for each.", "bool", "u32", effect="sync"),
     OpDef("redux", "`sum`, `min` or `max` over the lanes of the warp.", "i32", "i32", ("kind",), effect="sync"),
     OpDef("trap_if", "Traps when the scalar bool holds.", "bool", effect="sync", attrs=("message",)),
     # Packed words, of 32-bit integers of either sign

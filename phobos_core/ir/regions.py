@@ -108,7 +108,6 @@ class Regions:
         copy = self.form(stage) if stage is not None else None
         return Region(buffer, copy, starts, shape, flat=self._index.defining(mem, "flat") is not None)
 
-
     def _start(self, offset: Value) -> Form | None:
         form = self._facts.linear(offset)
         return None if any(atom in self._divergent.values for atom in form.terms) else form_of(form)

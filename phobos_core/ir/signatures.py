@@ -347,6 +347,10 @@ def _shuffle(op: Op) -> str | None:
     return "takes a scalar and an i32"
 
 
+def _ballot(op: Op) -> str | None:
+    return None if [v.type for v in (*op.operands, *op.results)] == [BOOL, U32] else "takes a bool, gives a u32"
+
+
 def _warp(kinds: set[str], element: ScalarType) -> _Check:
     def check(op: Op) -> str | None:
         fits = [v.type for v in op.operands] == [element] and _results(op) == [element]
@@ -387,5 +391,6 @@ _CHECKS: Mapping[str, _Check] = {
     "grid_sync": _grid_sync,
     "shuffle": _shuffle,
     "vote": _warp({"any", "all"}, BOOL),
+    "ballot": _ballot,
     "redux": _warp({"sum", "min", "max"}, I32),
 }
