@@ -46,7 +46,9 @@ def _width(vectors: Vectors, index: Index, op: Op) -> Width:
 
 def _decision(kernel: Kernel, vectors: Vectors, index: Index, op: Op, width: Width) -> Decision | None:
     mem, length = op.operands[0], _length(op)
-    if length == 1:
+    buffer = buffer_of(index, mem)
+    alloc = index.definition.get(buffer)
+    if length == 1 or (alloc is not None and alloc.attrs.get("temporary")):
         return None
     assert isinstance(mem.type, MemType)
     size = mem.type.element.bytes
@@ -54,8 +56,7 @@ def _decision(kernel: Kernel, vectors: Vectors, index: Index, op: Op, width: Wid
     verb = "load" if op.name == "load_run" else "store"
     accesses = f"{count} {verb}s" if count > 1 else f"one {verb}"
     choice = f"{accesses} of {bytes} byte{'s' if bytes > 1 else ''}"
-    name = f"run of `{buffer_of(index, mem).hint}`"
-    return Decision(op.line, name, choice, _reason(kernel, vectors, index, op, width))
+    return Decision(op.line, f"run of `{buffer.hint}`", choice, _reason(kernel, vectors, index, op, width))
 
 
 def _reason(kernel: Kernel, vectors: Vectors, index: Index, op: Op, width: Width) -> str:
