@@ -16,6 +16,7 @@ from phobos_core.analysis.context import Options, see
 from phobos_core.analysis.damage import Damage, damage_of
 from phobos_core.analysis.kernel import KernelResult, check_kernel
 from phobos_core.analysis.program import CheckedKernel, Symbol
+from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity
 from phobos_core.language.builtins import BUILTIN_NAMES
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax.ast import Function, Kernel, PlacedItem, Span
@@ -37,6 +38,7 @@ class PlacedKernel:
     ast: Kernel
     references: tuple[tuple[Span, Symbol], ...] = ()
     symbols: tuple[Symbol, ...] = ()
+    uniformity: Uniformity = EVERYTHING_UNIFORM.uniformity
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,9 @@ def check(
         result = _result(source, placed, placed.item, functions, texts, options, damage, cache)
         diagnostics.extend(diagnostic.shifted(placed.offset) for diagnostic in result.diagnostics)
         kernel = None if _any_within(broken, placed.offset, end) else result.kernel
-        kernels.append(PlacedKernel(placed.offset, kernel, placed.item, result.references, result.symbols))
+        kernels.append(
+            PlacedKernel(placed.offset, kernel, placed.item, result.references, result.symbols, result.uniformity)
+        )
     return CheckedFile(source, _in_order(diagnostics), tuple(kernels))
 
 
@@ -113,12 +117,14 @@ def _result(
     damage: Damage,
     cache: AnalysisCache | None,
 ) -> KernelResult:
+    text = _text(source, placed)
+    items = {"": text, **texts}
     if cache is None:
-        return check_kernel(kernel, functions, options, damage)
-    key = (_text(source, placed), tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
+        return check_kernel(kernel, functions, options, damage, items)
+    key = (text, tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
     result = cache.get(key, texts)
     if result is None:
-        result = check_kernel(kernel, functions, options, damage)
+        result = check_kernel(kernel, functions, options, damage, items)
         cache.put(key, texts, result)
     return result
 

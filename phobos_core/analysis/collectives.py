@@ -41,6 +41,7 @@ def collective(cx: Context, node: ast.Collective, at: Site) -> pg.Expr | None:
     if value is None or width is None:
         return None
     assert isinstance(value.type, ScalarType)
+    cx.per_thread = True
     given = None if node.width is None else width
     if node.mode != "over":
         return None if source is None else pg.Shuffle(node.span, value.type, node.mode, value, source, given)

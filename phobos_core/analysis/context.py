@@ -106,6 +106,8 @@ class Context:
     # Every `var t: tile<T>[dims] = e`, which `@registers` may name.
     register_candidates: set[pg.Symbol] = field(default_factory=set)
     conditional_updates: dict[pg.Symbol, ast.Span] = field(default_factory=dict)
+    # Whether anything may differ between threads, or is stored by each of them.
+    per_thread: bool = False
     iota_met: bool = False
 
     def error(

@@ -79,6 +79,8 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
     if field is None:
         _unknown_field(cx, node)
         return None
+    if field.variation:
+        cx.per_thread = True
     match field.name:
         case "threads":
             return pg.SymConst(node.span, INDEX, sym(cx.threads))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phobos_core.analysis import calls, collectives, expressions, runs
 from phobos_core.analysis import program as pg
@@ -13,6 +13,7 @@ from phobos_core.analysis.context import Context, Options, Rule
 from phobos_core.analysis.damage import Damage
 from phobos_core.analysis.header import declare_params, declare_search, resolve_aligned, resolve_registers
 from phobos_core.analysis.statements import block
+from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity, infer
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import ast
 
@@ -32,15 +33,27 @@ class KernelResult:
     references: tuple[tuple[ast.Span, pg.Symbol], ...]
     symbols: tuple[pg.Symbol, ...]
     called: frozenset[str]
+    uniformity: Uniformity
 
 
 def check_kernel(
-    node: ast.Kernel, functions: Mapping[str, ast.Function], options: Options, damage: Damage
+    node: ast.Kernel,
+    functions: Mapping[str, ast.Function],
+    options: Options,
+    damage: Damage,
+    items: Mapping[str, bytes],
 ) -> KernelResult:
+    """`items` has the text of the kernel, under the empty name, and those of the functions."""
     cx = Context(options, RULES, functions, damage)
     kernel: pg.CheckedKernel | None = None
+    inferred = EVERYTHING_UNIFORM
     try:
         kernel = _checked(cx, node)
+        if cx.per_thread:
+            whole = not any(diagnostic.severity == "error" for diagnostic in cx.diagnostics)
+            inferred = infer(kernel.body, items, whole=whole)
+            kernel = replace(kernel, body=inferred.body)
+            cx.diagnostics.extend(inferred.diagnostics)
     except RecursionError:
         cx.error(
             "nesting-too-deep",
@@ -56,6 +69,7 @@ def check_kernel(
         tuple(cx.references),
         tuple(cx.symbols),
         frozenset(cx.called),
+        inferred.uniformity,
     )
 
 

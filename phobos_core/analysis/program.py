@@ -19,6 +19,7 @@ from enum import Enum
 from typing import Literal, TypeAlias
 
 from phobos_core.analysis.symbolic import Sym
+from phobos_core.language.context import Variation
 from phobos_core.language.types import ScalarType
 from phobos_core.syntax.ast import Span
 
@@ -108,13 +109,15 @@ class Axis:
     """One subscript, resolved: the elements start <= i < start + extent of the axis of the place below.
 
     `point` is `A[i]` (extent 1). `unmasked` marks `A[s:]` and `A[:]`, which cannot pass the end. `extent` is over
-    dimensions, `@autotune` names and keys of immutable scalars; in a tile expression it is static.
+    dimensions, `@autotune` names and keys of immutable scalars; in a tile expression it is static. `length` is there
+    where it is not: the length or the end that the source gives, of which `extent` is made.
     """
 
     start: Expr
     extent: Sym
     point: bool
     unmasked: bool
+    length: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -513,12 +516,14 @@ class StoreTile:
 class StorePoint:
     """One element, in the element type of the place. With `accumulate`, `place + value` is stored.
 
-    Once per CTA where index, value and control are uniform, else by each thread that comes here: see `uniformity`."""
+    `per_thread`: by each thread that comes here for itself, since index, value or control differs between threads; else
+    once per CTA. Written by `uniformity`."""
 
     span: Span
     place: Place
     value: Expr
     accumulate: bool = False
+    per_thread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -530,12 +535,17 @@ class StoreRun:
     values: tuple[Expr, ...]
 
 
+# `control` of an `if` or loop says how far the control of its blocks, where they begin, differs between threads: by
+# what is around it, its own condition or bounds, and who has left the loop. Written by `uniformity`.
+
+
 @dataclass(frozen=True, slots=True)
 class If:
     span: Span
     condition: Expr
     then: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...]
+    control: Variation = Variation.UNIFORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -549,6 +559,7 @@ class For:
     step: Expr
     unroll: Sym
     body: tuple[Stmt, ...]
+    control: Variation = Variation.UNIFORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -556,6 +567,7 @@ class While:
     span: Span
     condition: Expr
     body: tuple[Stmt, ...]
+    control: Variation = Variation.UNIFORM
 
 
 @dataclass(frozen=True, slots=True)

@@ -255,6 +255,7 @@ def store(cx: Context, span: ast.Span, node: ast.Call) -> pg.StoreRun | None:
     if length != count:
         message = f"`store` takes a value for each element of the run, which has `{length}`, and here are {count}"
         constrain(cx, "run-length", node.span, message, (length,), lambda env: length.evaluate(env) == len(values))
+    cx.per_thread = True
     known = tuple(value for value in fitted if value is not None)
     return pg.StoreRun(span, place, known) if len(known) == len(values) else None
 

@@ -192,7 +192,7 @@ def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> 
             count = index_value(cx, length, "the length of a span")
             if start is None or count is None:
                 return None
-            return _sliced(cx, span, start, count)
+            return _sliced(cx, span, start, count, count)
         case ast.RangeSub(span, None, None):
             return pg.Axis(pg.Const(span, INDEX, 0), below, False, True)
         case ast.RangeSub(span, first_or_none, end):
@@ -203,24 +203,29 @@ def _range(cx: Context, span: ast.Span, first: ast.Expr | None, end: ast.Expr | 
     if first is None:
         assert end is not None
         stop = index_value(cx, end, "the end of a range")
-        return None if stop is None else _sliced(cx, span, pg.Const(span, INDEX, 0), stop)
+        return None if stop is None else _sliced(cx, span, pg.Const(span, INDEX, 0), stop, stop)
     start = index_value(cx, first, "the start of a range")
     if end is None:
         return None if start is None else _to_the_end(cx, span, start, below)
     stop = index_value(cx, end, "the end of a range")
     if start is None or stop is None:
         return None
-    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start))
+    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start), stop)
 
 
 def _to_the_end(cx: Context, span: ast.Span, start: pg.Expr, below: Sym) -> pg.Axis | None:
     size = pg.SymConst(span, INDEX, below)
-    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", size, start), unmasked=True)
+    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", size, start), None, unmasked=True)
 
 
-def _sliced(cx: Context, span: ast.Span, start: pg.Expr, length: pg.Expr, *, unmasked: bool = False) -> pg.Axis | None:
+def _sliced(
+    cx: Context, span: ast.Span, start: pg.Expr, length: pg.Expr, given: pg.Expr | None, *, unmasked: bool = False
+) -> pg.Axis | None:
+    """`given` is the length or the end, as the source has it."""
     extent = _extent(cx, span, length)
-    return None if extent is None else pg.Axis(start, extent, False, unmasked)
+    if extent is None:
+        return None
+    return pg.Axis(start, extent, False, unmasked, None if is_static(cx, extent) else given)
 
 
 def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym | None:

@@ -17,7 +17,7 @@ from phobos_core.report.profile import Profile, SharedTraffic
 from phobos_core.report.source import Finding, Source
 from phobos_core.report.style import PLAIN
 from phobos_core.runtime.arguments import Bound, LaunchError, bind
-from phobos_core.runtime.compiler import Translated
+from phobos_core.runtime.compiler import Request, Translated
 from phobos_core.runtime.places import line_span
 from phobos_core.syntax.ast import Span
 
@@ -39,7 +39,8 @@ def launch(device: str, translated: Translated, grid: Sequence[int] | int, value
     bound = _bound(translated, grid, values)
     match device:
         case "reference":
-            return _reference(translated, bound)
+            assert translated.kernel is not None
+            return on_reference(translated.request, bound, translated.kernel.index_bits)
         case "emulator":
             _emulator(translated, bound)
             return []
@@ -71,9 +72,8 @@ def _bound(translated: Translated, grid: Sequence[int] | int, values: Sequence[o
     )
 
 
-def _reference(translated: Translated, bound: Bound) -> list[Finding]:
-    request, kernel = translated.request, translated.kernel
-    assert kernel is not None
+def on_reference(request: Request, bound: Bound, index_bits: int) -> list[Finding]:
+    """Runs the kernel on the reference; gives warnings of what the spec leaves unspecified."""
 
     def found(code: str, message: str, span: Span) -> Finding:
         start, end = span.shifted(request.placed.offset)
@@ -86,10 +86,10 @@ def _reference(translated: Translated, bound: Bound) -> list[Finding]:
             bound.values,
             config=request.config,
             dims=bound.dims,
-            index_bits=kernel.index_bits,
+            index_bits=index_bits,
         )
     except reference.ReferenceFault as fault:
-        raise KernelFault([found("out-of-bounds", fault.message, fault.span)]) from fault
+        raise KernelFault([found(fault.code, fault.message, fault.span)]) from fault
     return [found("unspecified-value", remark.message, remark.span) for remark in remarks]
 
 

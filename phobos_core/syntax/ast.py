@@ -23,6 +23,24 @@ class Span(NamedTuple):
     def shifted(self, offset: int) -> Span:
         return Span(self.start + offset, self.end + offset)
 
+    # Of a function that is inlined the body is copied, and its spans name the call; there is none yet.
+
+    @property
+    def frame(self) -> None:
+        return None
+
+    @property
+    def item(self) -> str:
+        return ""
+
+    @property
+    def own(self) -> Span:
+        return self
+
+    @property
+    def shown(self) -> Span:
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Name:

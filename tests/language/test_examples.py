@@ -16,10 +16,6 @@ CHECKED = [code for code in WITH_EXAMPLES if code.stage is Stage.CHECK]
 NOT_YET = {
     "recursive-function",
     "needs-launch",
-    "once-per-cta",
-    "differs-between-lanes",
-    "missing-barrier",
-    "once-per-warp",
     "function-argument",
     "function-form",
     "return-in-function",
