@@ -1,6 +1,6 @@
 """AST to checked program: names, inlining, constants, types, shapes."""
 
-from phobos_core.analysis.check import AnalysisCache, CheckedFile, PlacedKernel, check
+from phobos_core.analysis.check import AnalysisCache, CheckedFile, PlacedFunction, PlacedKernel, check
 from phobos_core.analysis.configuration import ConfigurationError, Configurations, configurations
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "CheckedFile",
     "ConfigurationError",
     "Configurations",
+    "PlacedFunction",
     "PlacedKernel",
     "check",
     "configurations",

@@ -1,44 +1,63 @@
 """The checker's entry: a parsed file -> diagnostics, and the checked program of each kernel without errors.
 
 A kernel's result is remembered, in a cache that the caller owns, by what it depends on: its text, the functions it
-reaches, and the options. Text that moves down costs nothing.
+reaches, and the options. Text that moves down costs nothing. A mistake in a function's body that several calls reach is
+one diagnostic, with the calls.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from phobos_core.analysis.context import Options, see
 from phobos_core.analysis.damage import Damage, damage_of
+from phobos_core.analysis.functions import Facts, KnownFunction, cycles, facts_of
 from phobos_core.analysis.kernel import KernelResult, check_kernel
 from phobos_core.analysis.program import CheckedKernel, Symbol
 from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity
-from phobos_core.language.builtins import BUILTIN_NAMES
-from phobos_core.language.diagnostic import Diagnostic
-from phobos_core.syntax.ast import Function, Kernel, PlacedItem, Span
+from phobos_core.language.diagnostic import Diagnostic, Related
+from phobos_core.syntax.ast import Function, Kernel, Name, PlacedItem, Span
 
 if TYPE_CHECKING:
     from phobos_core.syntax.source import SourceFile
 
 CacheKey: TypeAlias = tuple[bytes, tuple[tuple[str, int], ...], str, int, Damage]
+# A function's text, and whether it has a syntax error.
+Text: TypeAlias = tuple[bytes, bool]
 # The functions that a kernel calls, each with the text it had, or None where there was none.
-Reached: TypeAlias = tuple[tuple[str, bytes | None], ...]
+Reached: TypeAlias = tuple[tuple[str, Text | None], ...]
+
+
+# A mistake in a body that many calls reach is shown with the first of them.
+MOST_RELATED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedKernel:
-    """`offset` is where the kernel's first byte stands; all spans inside are relative to it."""
+    """`offset` is where the kernel's first byte stands; spans inside are relative to it, those of a function's body to
+    the function. `references` are what names mean, `calls` the functions that are called."""
 
     offset: int
     kernel: CheckedKernel | None
     ast: Kernel
     references: tuple[tuple[Span, Symbol], ...] = ()
     symbols: tuple[Symbol, ...] = ()
+    calls: tuple[tuple[Span, str], ...] = ()
     uniformity: Uniformity = EVERYTHING_UNIFORM.uniformity
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFunction:
+    """`facts` is what the function's text says by itself. `callable` is false for the second of a name."""
+
+    offset: int
+    ast: Function
+    facts: Facts
+    callable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +67,12 @@ class CheckedFile:
     source: SourceFile
     diagnostics: tuple[Diagnostic, ...]
     kernels: tuple[PlacedKernel, ...]
+    functions: tuple[PlacedFunction, ...] = ()
+
+    @property
+    def offsets(self) -> dict[str, int]:
+        """Where the text of each function starts."""
+        return {placed.ast.name.text: placed.offset for placed in self.functions if placed.callable}
 
 
 class AnalysisCache:
@@ -55,16 +80,26 @@ class AnalysisCache:
 
     def __init__(self, capacity: int = 1024) -> None:
         self._results: OrderedDict[CacheKey, tuple[Reached, KernelResult]] = OrderedDict()
+        self._facts: OrderedDict[bytes, Facts] = OrderedDict()
         self._capacity = capacity
 
-    def get(self, key: CacheKey, texts: Mapping[str, bytes]) -> KernelResult | None:
+    def facts(self, text: bytes, function: Function) -> Facts:
+        found = self._facts.get(text)
+        if found is None:
+            found = self._facts[text] = facts_of(function)
+        self._facts.move_to_end(text)
+        if len(self._facts) > self._capacity:
+            self._facts.popitem(last=False)
+        return found
+
+    def get(self, key: CacheKey, texts: Mapping[str, Text]) -> KernelResult | None:
         entry = self._results.get(key)
         if entry is None or any(texts.get(name) != text for name, text in entry[0]):
             return None
         self._results.move_to_end(key)
         return entry[1]
 
-    def put(self, key: CacheKey, texts: Mapping[str, bytes], result: KernelResult) -> None:
+    def put(self, key: CacheKey, texts: Mapping[str, Text], result: KernelResult) -> None:
         reached = tuple((name, texts.get(name)) for name in sorted(result.called))
         self._results[key] = (reached, result)
         self._results.move_to_end(key)
@@ -82,15 +117,18 @@ def check(
 ) -> CheckedFile:
     """Checks every kernel of a file. `dims` binds dimensions and overrides `@autotune` names, as `-D` does."""
     options = Options(dict(dims or {}), target, index_bits)
-    functions: dict[str, Function] = {}
-    texts: dict[str, bytes] = {}
-    for placed in source.items:
-        if isinstance(placed.item, Function):
-            functions.setdefault(placed.item.name.text, placed.item)
-            texts.setdefault(placed.item.name.text, _text(source, placed))
-    diagnostics = [*source.diagnostics, *_file_rules(source)]
+    cache = cache or AnalysisCache()
     syntax_errors = sorted(diagnostic.start for diagnostic in source.diagnostics if diagnostic.severity == "error")
+    functions = tuple(_functions(source, cache))
+    known, texts = _known(source, functions, syntax_errors)
+    diagnostics = [*source.diagnostics, *_file_rules(source), *_function_rules(functions, known)]
     broken = sorted(diagnostic.start for diagnostic in diagnostics if diagnostic.severity == "error")
+    offsets = {placed.ast.name.text: placed.offset for placed in functions if placed.callable}
+    failed = {
+        placed.ast.name.text
+        for placed in functions
+        if placed.callable and _any_within(broken, placed.offset, placed.offset + placed.ast.span.end)
+    }
     kernels = []
     end = 0
     for placed in source.items:
@@ -98,33 +136,65 @@ def check(
         if not isinstance(placed.item, Kernel):
             continue
         damage = damage_of(source.text, syntax_errors, start, placed.offset, placed.item)
-        result = _result(source, placed, placed.item, functions, texts, options, damage, cache)
-        diagnostics.extend(diagnostic.shifted(placed.offset) for diagnostic in result.diagnostics)
-        kernel = None if _any_within(broken, placed.offset, end) else result.kernel
+        result = _result(source, placed, placed.item, known, texts, options, damage, cache)
+        places = {**offsets, "": placed.offset}
+        diagnostics.extend(diagnostic.placed(places.__getitem__) for diagnostic in result.diagnostics)
+        wrong = _any_within(broken, placed.offset, end) or not failed.isdisjoint(result.called)
+        kernel = None if wrong else result.kernel
         kernels.append(
-            PlacedKernel(placed.offset, kernel, placed.item, result.references, result.symbols, result.uniformity)
+            PlacedKernel(
+                placed.offset,
+                kernel,
+                placed.item,
+                result.references,
+                result.symbols,
+                result.calls,
+                result.uniformity,
+            )
         )
-    return CheckedFile(source, _in_order(diagnostics), tuple(kernels))
+    return CheckedFile(source, _in_order(diagnostics), tuple(kernels), functions)
+
+
+def _functions(source: SourceFile, cache: AnalysisCache) -> Iterator[PlacedFunction]:
+    names: set[str] = set()
+    for placed in source.items:
+        if isinstance(placed.item, Function):
+            facts = cache.facts(_text(source, placed), placed.item)
+            yield PlacedFunction(placed.offset, placed.item, facts, placed.item.name.text not in names)
+            names.add(placed.item.name.text)
+
+
+def _known(
+    source: SourceFile, functions: Sequence[PlacedFunction], syntax_errors: Sequence[int]
+) -> tuple[dict[str, KnownFunction], dict[str, Text]]:
+    """The functions that can be called, by their names, and the texts that they depend on."""
+    known: dict[str, KnownFunction] = {}
+    texts: dict[str, Text] = {}
+    for placed in functions:
+        if placed.callable:
+            end = placed.offset + placed.ast.span.end
+            broken = _any_within(syntax_errors, placed.offset, end)
+            known[placed.ast.name.text] = KnownFunction(placed.ast, placed.facts, broken)
+            texts[placed.ast.name.text] = source.text[placed.offset : end], broken
+    return known, texts
 
 
 def _result(
     source: SourceFile,
     placed: PlacedItem,
     kernel: Kernel,
-    functions: Mapping[str, Function],
-    texts: Mapping[str, bytes],
+    functions: Mapping[str, KnownFunction],
+    texts: Mapping[str, Text],
     options: Options,
     damage: Damage,
-    cache: AnalysisCache | None,
+    cache: AnalysisCache,
 ) -> KernelResult:
     text = _text(source, placed)
-    items = {"": text, **texts}
-    if cache is None:
-        return check_kernel(kernel, functions, options, damage, items)
     key = (text, tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
     result = cache.get(key, texts)
     if result is None:
-        result = check_kernel(kernel, functions, options, damage, items)
+        items = {name: text for name, (text, _) in texts.items()}
+        result = check_kernel(kernel, functions, options, damage, {**items, "": text})
         cache.put(key, texts, result)
     return result
 
@@ -140,8 +210,22 @@ def _any_within(places: Sequence[int], start: int, end: int) -> bool:
 
 
 def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    unique = dict.fromkeys(diagnostics)
-    return tuple(sorted(unique, key=lambda d: (d.start, d.end, d.code)))
+    """By their places, and what is said several times of one place once, with every related place."""
+    merged: dict[tuple[int, int, str, str], Diagnostic] = {}
+    for found in diagnostics:
+        key = (found.start, found.end, found.code, found.message)
+        first = merged.get(key)
+        if first is not None and first.related != found.related:
+            found = replace(first, related=tuple(dict.fromkeys((*first.related, *found.related))))
+        merged[key] = found
+    shortened = (found if len(found.related) <= MOST_RELATED else _shortened(found) for found in merged.values())
+    return tuple(sorted(shortened, key=lambda d: (d.start, d.end, d.code)))
+
+
+def _shortened(found: Diagnostic) -> Diagnostic:
+    *kept, last = found.related[:MOST_RELATED]
+    more = len(found.related) - MOST_RELATED
+    return replace(found, related=(*kept, replace(last, message=f"{last.message}, and {more} more places like it")))
 
 
 # PTX's one predefined identifier that Phobos could spell, and the one name that is no PTX identifier.
@@ -170,23 +254,25 @@ def _file_rules(source: SourceFile) -> list[Diagnostic]:
             found.append(
                 Diagnostic("reserved-name", "error", span.start, span.end, message, help="choose another name")
             )
-        if isinstance(placed.item, Function):
-            found.extend(d.shifted(placed.offset) for d in _function_rules(placed.item))
     return found
 
 
-def _function_rules(function: Function) -> list[Diagnostic]:
-    """What is wrong with a function wherever it is called; its body is checked at each call."""
-    found: list[Diagnostic] = []
-    name = function.name
-    if name.text in BUILTIN_NAMES:
-        message = f"`{name.text}` is a built-in, and every call of that name means it"
-        found.append(Diagnostic("builtin-redefined", "error", *name.span, message, help="choose another name"))
-    first: dict[str, Span] = {}
-    for param in function.params:
-        earlier = first.setdefault(param.text, param.span)
-        if earlier != param.span:
-            message = f"`{param.text}` is already a parameter of `{name.text}`"
-            related = (see(earlier, "declared here"),)
-            found.append(Diagnostic("duplicate-name", "error", *param.span, message, related))
-    return found
+def _function_rules(functions: Sequence[PlacedFunction], known: Mapping[str, KnownFunction]) -> Iterator[Diagnostic]:
+    """What is wrong with functions whether or not they are called; the rest of a body is checked at each call."""
+    offsets = {placed.ast.name.text: placed.offset for placed in functions if placed.callable}
+    for placed in functions:
+        yield from (found.shifted(placed.offset) for found in placed.facts.diagnostics)
+    for cycle in cycles(known):
+        yield _recursive(cycle).placed(offsets.__getitem__)
+
+
+def _recursive(cycle: Sequence[Name]) -> Diagnostic:
+    """`cycle` has the calls around, each by the callee's name in its caller; the last one calls the first's caller."""
+    first, callers = cycle[0], [cycle[-1].text, *(name.text for name in cycle[:-1])]
+    shown = " -> ".join(f"`{name}`" for name in (*callers, callers[0]))
+    related = tuple(
+        Related(name.span.start, name.span.end, f"`{caller}` calls `{name.text}` here", caller)
+        for caller, name in zip(callers[1:], cycle[1:], strict=True)
+    )
+    message = f"`{callers[0]}` calls itself: {shown}; a function is inlined at every call, so it may not"
+    return Diagnostic("recursive-function", "error", *first.span[:2], message, related, item=callers[0])

@@ -6,12 +6,16 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
 from phobos_core.analysis import program as pg
+from phobos_core.analysis.calls import function_of
 from phobos_core.analysis.constants import ONE, is_static, value_of
 from phobos_core.analysis.context import LOST, PLAIN, Context, Site, element_of, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
+from phobos_core.analysis.functions import KnownFunction
+from phobos_core.analysis.inlining import statement_call
 from phobos_core.analysis.names import lookup
+from phobos_core.analysis.places import declared_function
 from phobos_core.analysis.runs import is_statement, store
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
@@ -29,14 +33,18 @@ def block(cx: Context, node: ast.Block) -> tuple[pg.Stmt, ...]:
     """The statements of a block, in a scope of its own."""
     outer_scope, outer_out = cx.scope, cx.out
     cx.scope, cx.out = Scope(outer_scope), []
-    for stmt in node.body:
-        if cx.damage.lines and cx.damage.touches(_head(stmt)):
-            _lost(cx, stmt)
-        else:
-            STATEMENTS[type(stmt)](cx, stmt)
+    _run(cx, node)
     statements = tuple(cx.out)
     cx.scope, cx.out = outer_scope, outer_out
     return statements
+
+
+def _run(cx: Context, node: ast.Block) -> None:
+    for stmt in node.body:
+        if cx.damage.lines and stmt.span.frame is None and cx.damage.touches(_head(stmt)):
+            _lost(cx, stmt)
+        else:
+            STATEMENTS[type(stmt)](cx, stmt)
 
 
 def _head(stmt: ast.Stmt) -> ast.Span:
@@ -303,6 +311,8 @@ def _at_least_one(cx: Context, span: ast.Span, value: Sym, code: str, rule: str)
 
 
 def jump(cx: Context, stmt: ast.Jump) -> None:
+    if stmt.span.frame is not None and (stmt.kind == "return" or not cx.loops):
+        return  # reported where the function is declared
     if stmt.kind != "return" and not cx.loops:
         cx.error("jump-outside-loop", stmt.span, f"`{stmt.kind}` acts on the innermost loop, and there is none here")
         return
@@ -311,6 +321,11 @@ def jump(cx: Context, stmt: ast.Jump) -> None:
 
 def expression(cx: Context, stmt: ast.ExprStmt) -> None:
     """A call for its effect; a value without one goes nowhere."""
+    known = function_of(cx, stmt.value)
+    if known is not None and known.statement:
+        assert isinstance(stmt.value, ast.Call)
+        _splice(cx, stmt.value, known)
+        return
     if isinstance(stmt.value, ast.Call) and is_statement(stmt.value):
         stored = store(cx, stmt.span, stmt.value)
         if stored is not None and writable(cx, stmt.value.args[0].span, stored.place.root):
@@ -318,9 +333,20 @@ def expression(cx: Context, stmt: ast.ExprStmt) -> None:
             cx.out.append(stored)
         return
     value = infer(cx, stmt.value, PLAIN)
-    if value is not None and has_effects(value):
+    if value is None:
+        return
+    if has_effects(value):
         cx.out.append(pg.Eval(stmt.span, value))
-    elif value is not None:
+    elif known is not None:
+        name = known.ast.name.text
+        cx.error(
+            "function-form",
+            stmt.span,
+            f"`{name}` is an expression without effects, and the value of this statement goes nowhere",
+            related=(declared_function(known.ast),),
+            help=f"use its value, or write it as statements: `fn {name}(..) {{ .. }}`",
+        )
+    else:
         cx.error(
             "no-effect",
             stmt.span,
@@ -328,6 +354,20 @@ def expression(cx: Context, stmt: ast.ExprStmt) -> None:
             help="bind it with `let`, or assign it with `=`",
             severity="warning",
         )
+
+
+def _splice(cx: Context, node: ast.Call, known: KnownFunction) -> None:
+    """The body of a statement function, among the statements around its call."""
+    found = statement_call(cx, node, known)
+    if found is None:
+        return
+    body, parameters = found
+    outer, loops = cx.scope, cx.loops
+    cx.scope, cx.loops = Scope(parameters), 0
+    cx.inlined_height += known.facts.height
+    _run(cx, body)
+    cx.inlined_height -= known.facts.height
+    cx.scope, cx.loops = outer, loops
 
 
 def broken(cx: Context, stmt: ast.ErrorStmt) -> None:

@@ -152,7 +152,7 @@ def _wrong_rank(cx: Context, node: ast.Index, base: pg.Place) -> None:
     subscripts = "1 subscript" if count == 1 else f"{count} subscripts"
     cx.error(
         "wrong-rank",
-        node.span,
+        node.span.own,
         f"`{base.root.name}` is `{type_text(base.root.type)}`, of rank {rank}, and has {subscripts} here",
         related=(see(base.root.span, "declared here"),),
         help="`:` selects the whole of an axis",
