@@ -13,10 +13,10 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import count_fits
 from phobos_core.analysis.attention import warp_partial
 from phobos_core.analysis.bits import bits
-from phobos_core.analysis.context import Context, Rule, Site, infer, kind_text, see
+from phobos_core.analysis.context import PLAIN, Context, Rule, Site, kind_text, see
 from phobos_core.analysis.elementwise import argsel, conversion, extremum, iota, math, tmax, where
 from phobos_core.analysis.functions import KnownFunction
-from phobos_core.analysis.inlining import expression_call, meant
+from phobos_core.analysis.inlining import check_alone, expression_call, meant, note_call
 from phobos_core.analysis.names import first_unknown, suggestion_for
 from phobos_core.analysis.places import declared_function
 from phobos_core.analysis.runs import elem, run_sum, store_value, word
@@ -57,7 +57,7 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name, at: Site) -> pg.E
     """A call of something that is not a built-in."""
     known = function_of(cx, node)
     if known is not None:
-        return _value_call(cx, node, known, at)
+        return _value_call(cx, node, callee, known, at)
     binding = cx.scope.find(callee.text)
     symbol = None if binding is None else binding.symbol
     if symbol is not None:
@@ -79,7 +79,7 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name, at: Site) -> pg.E
         )
     elif callee.text in SPELLED:
         cx.error("no-conversion", node.span, f"nothing converts to `{callee.text}`", help=_storage_help(callee.text))
-    elif first_unknown(cx, callee):
+    elif not cx.damage.may_hide_function(callee.text) and first_unknown(cx, callee):
         cx.error(
             "unknown-name",
             callee.span.own,
@@ -89,14 +89,14 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name, at: Site) -> pg.E
     return None
 
 
-def _value_call(cx: Context, node: ast.Call, known: KnownFunction, at: Site) -> pg.Expr | None:
-    if not known.statement:
+def _value_call(cx: Context, node: ast.Call, callee: ast.Name, known: KnownFunction, at: Site) -> pg.Expr | None:
+    if not known.statement and not known.broken:
         return expression_call(cx, node, known, at)
     name = known.ast.name.text
-    for arg in node.args:
-        if isinstance(arg, ast.Name):
-            continue  # a tensor, for instance, which is no value of its own
-        infer(cx, arg)
+    check_alone(cx, node.args, PLAIN)
+    if known.broken:
+        note_call(cx, callee, known)
+        return None
     cx.error(
         "function-form",
         node.span.own,

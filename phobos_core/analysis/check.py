@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from phobos_core.analysis.context import Options, see
-from phobos_core.analysis.damage import Damage, damage_of
+from phobos_core.analysis.damage import Damage, damage_of, line_at, lost_functions
 from phobos_core.analysis.functions import Facts, KnownFunction, cycles, facts_of
 from phobos_core.analysis.kernel import KernelResult, check_kernel
 from phobos_core.analysis.program import CheckedKernel, Symbol
@@ -52,11 +52,14 @@ class PlacedKernel:
 
 @dataclass(frozen=True, slots=True)
 class PlacedFunction:
-    """`facts` is what the function's text says by itself. `callable` is false for the second of a name."""
+    """`facts` is what the function's text says by itself. `broken` tells of a syntax error in it, and `callable` is
+    false for the second function of a name."""
 
     offset: int
     ast: Function
+    text: bytes
     facts: Facts
+    broken: bool
     callable: bool
 
 
@@ -119,26 +122,33 @@ def check(
     options = Options(dict(dims or {}), target, index_bits)
     cache = cache or AnalysisCache()
     syntax_errors = sorted(diagnostic.start for diagnostic in source.diagnostics if diagnostic.severity == "error")
-    functions = tuple(_functions(source, cache))
-    known, texts = _known(source, functions, syntax_errors)
+    functions = tuple(_functions(source, syntax_errors, cache))
+    known = {
+        placed.ast.name.text: KnownFunction(placed.ast, placed.facts, placed.broken)
+        for placed in functions
+        if placed.callable
+    }
+    texts = {placed.ast.name.text: (placed.text, placed.broken) for placed in functions if placed.callable}
     diagnostics = [*source.diagnostics, *_file_rules(source), *_function_rules(functions, known)]
     broken = sorted(diagnostic.start for diagnostic in diagnostics if diagnostic.severity == "error")
     offsets = {placed.ast.name.text: placed.offset for placed in functions if placed.callable}
     failed = {
         placed.ast.name.text
         for placed in functions
-        if placed.callable and _any_within(broken, placed.offset, placed.offset + placed.ast.span.end)
+        if placed.callable and (placed.broken or _any_within(broken, placed.offset, placed.offset + len(placed.text)))
     }
+    lost = lost_functions(source.text, syntax_errors, source.items)
     kernels = []
     end = 0
     for placed in source.items:
         start, end = end, placed.offset + placed.item.span.end
         if not isinstance(placed.item, Kernel):
             continue
-        damage = damage_of(source.text, syntax_errors, start, placed.offset, placed.item)
+        damage = damage_of(source.text, syntax_errors, lost, start, placed.offset, placed.item)
         result = _result(source, placed, placed.item, known, texts, options, damage, cache)
-        places = {**offsets, "": placed.offset}
-        diagnostics.extend(diagnostic.placed(places.__getitem__) for diagnostic in result.diagnostics)
+        if result.diagnostics:
+            places = {**offsets, "": placed.offset}
+            diagnostics.extend(diagnostic.placed(places.__getitem__) for diagnostic in result.diagnostics)
         wrong = _any_within(broken, placed.offset, end) or not failed.isdisjoint(result.called)
         kernel = None if wrong else result.kernel
         kernels.append(
@@ -155,28 +165,17 @@ def check(
     return CheckedFile(source, _in_order(diagnostics), tuple(kernels), functions)
 
 
-def _functions(source: SourceFile, cache: AnalysisCache) -> Iterator[PlacedFunction]:
+def _functions(source: SourceFile, errors: Sequence[int], cache: AnalysisCache) -> Iterator[PlacedFunction]:
     names: set[str] = set()
     for placed in source.items:
         if isinstance(placed.item, Function):
-            facts = cache.facts(_text(source, placed), placed.item)
-            yield PlacedFunction(placed.offset, placed.item, facts, placed.item.name.text not in names)
-            names.add(placed.item.name.text)
-
-
-def _known(
-    source: SourceFile, functions: Sequence[PlacedFunction], syntax_errors: Sequence[int]
-) -> tuple[dict[str, KnownFunction], dict[str, Text]]:
-    """The functions that can be called, by their names, and the texts that they depend on."""
-    known: dict[str, KnownFunction] = {}
-    texts: dict[str, Text] = {}
-    for placed in functions:
-        if placed.callable:
-            end = placed.offset + placed.ast.span.end
-            broken = _any_within(syntax_errors, placed.offset, end)
-            known[placed.ast.name.text] = KnownFunction(placed.ast, placed.facts, broken)
-            texts[placed.ast.name.text] = source.text[placed.offset : end], broken
-    return known, texts
+            text, name = _text(source, placed), placed.item.name.text
+            _, end = line_at(source.text, placed.offset + len(text))  # where a body too broken to be one stands
+            broken = _any_within(errors, placed.offset, end)
+            yield PlacedFunction(
+                placed.offset, placed.item, text, cache.facts(text, placed.item), broken, name not in names
+            )
+            names.add(name)
 
 
 def _result(
@@ -193,8 +192,8 @@ def _result(
     key = (text, tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
     result = cache.get(key, texts)
     if result is None:
-        items = {name: text for name, (text, _) in texts.items()}
-        result = check_kernel(kernel, functions, options, damage, {**items, "": text})
+        items = {"": text, **{name: known for name, (known, _) in texts.items()}}
+        result = check_kernel(kernel, functions, options, damage, items)
         cache.put(key, texts, result)
     return result
 
@@ -261,7 +260,8 @@ def _function_rules(functions: Sequence[PlacedFunction], known: Mapping[str, Kno
     """What is wrong with functions whether or not they are called; the rest of a body is checked at each call."""
     offsets = {placed.ast.name.text: placed.offset for placed in functions if placed.callable}
     for placed in functions:
-        yield from (found.shifted(placed.offset) for found in placed.facts.diagnostics)
+        if not placed.broken:
+            yield from (found.shifted(placed.offset) for found in placed.facts.diagnostics)
     for cycle in cycles(known):
         yield _recursive(cycle).placed(offsets.__getitem__)
 

@@ -17,7 +17,7 @@ from phobos_core.analysis.constants import (
 )
 from phobos_core.analysis.context import Context, Rule, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import cannot_join, comparison_type, convert, operand_type
-from phobos_core.analysis.names import lookup, suggestion
+from phobos_core.analysis.names import lookup, spoken, suggestion
 from phobos_core.analysis.shapes import broadcast, constrain, static
 from phobos_core.analysis.symbolic import sym
 from phobos_core.language.context import AXES, CTX_FIELDS
@@ -44,7 +44,7 @@ def name(cx: Context, node: ast.Name, at: Site) -> pg.Expr | None:
     cx.error(
         "not-a-value",
         node.span,
-        f"`{node.text}` is a tensor in global memory: a value is a slice of it",
+        f"{spoken(node, symbol)} is a tensor in global memory: a value is a slice of it",
         related=(see(symbol.span, "declared here"),),
         help=f"`{node.text}[{colons}]` is all of it",
     )

@@ -8,7 +8,7 @@ scope of its own inside the caller's: a parameter passed a name is that name's s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -20,6 +20,7 @@ from phobos_core.analysis.functions import FIELDS, KnownFunction
 from phobos_core.analysis.names import lookup
 from phobos_core.analysis.places import declared_function
 from phobos_core.analysis.scopes import Binding, Scope
+from phobos_core.analysis.walk import has_effects, walk
 from phobos_core.language.builtins import BUILTIN_NAMES, BUILTINS
 from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import ScalarType
@@ -30,6 +31,9 @@ T = TypeVar("T")
 
 # What a kernel may grow to: functions that call others twice double it at each level.
 MOST_INLINED = 50_000
+
+# What several threads do together.
+_TOGETHER = (pg.Collective, pg.Shuffle)
 
 _new_span = tuple.__new__
 
@@ -45,20 +49,25 @@ def meant(cx: Context, name: ast.Name) -> str:
 
 def expression_call(cx: Context, node: ast.Call, known: KnownFunction, at: Site) -> pg.Expr | None:
     """`f(x, y)` of `fn f(a, b) = e`: e with x and y in place of a and b."""
+    value = in_place(cx, node, known, at, lambda body: infer(cx, body, at))
+    return None if value is None else _standing(value, node.span)
+
+
+def in_place(cx: Context, node: ast.Call, known: KnownFunction, at: Site, check: Callable[[ast.Expr], T]) -> T | None:
+    """What `check` makes of the expression that stands in place of a call."""
     function = known.ast
     assert not isinstance(function.body, ast.Block)
     frame = _enter(cx, node, known)
     if frame is None:
-        for arg in node.args:
-            infer(cx, arg, at.part)
+        check_alone(cx, node.args, at.part)
         return None
     given = {param.text: arg for param, arg in zip(function.params, node.args, strict=True)}
     _check_unused(cx, known, given, at)
-    value = _body(cx, known, lambda: infer(cx, copied(function.body, frame, given), at))
-    return None if value is None else _standing(value, node.span)
+    body = copied(function.body, frame, given)
+    return _in_body(cx, known, lambda: check(body))
 
 
-def _body(cx: Context, known: KnownFunction, check: Any) -> Any:
+def _in_body(cx: Context, known: KnownFunction, check: Callable[[], T]) -> T:
     """Checks a body that is an expression, whose parameters stand for arguments."""
     rules = cx.rules
     cx.rules = cx.inlined_rules
@@ -71,12 +80,18 @@ def _body(cx: Context, known: KnownFunction, check: Any) -> Any:
 
 def _check_unused(cx: Context, known: KnownFunction, given: Mapping[str, ast.Expr], at: Site) -> None:
     """Reports mistakes in arguments that the body leaves out."""
-    for name, arg in given.items():
-        if name in known.facts.uses or (isinstance(arg, ast.Name) and _names_function(cx, arg)):
-            continue
-        out, cx.out = cx.out, []
-        infer(cx, arg, at)
-        cx.out = out
+    out, cx.out = cx.out, []
+    check_alone(cx, [arg for name, arg in given.items() if name not in known.facts.uses], at)
+    cx.out = out
+
+
+def check_alone(cx: Context, args: Iterable[ast.Expr], at: Site) -> None:
+    """Reports mistakes in arguments of which nothing is made."""
+    for arg in args:
+        if not isinstance(arg, ast.Name):
+            infer(cx, arg, at)
+        elif not _names_function(cx, arg):
+            lookup(cx, arg)
 
 
 def argument_rule(rule: Rule) -> Rule:
@@ -108,38 +123,42 @@ def combine_of(cx: Context, node: ast.Name, element: ScalarType) -> pg.Combine |
         lookup(cx, node)
         return None
     function = known.ast
-    if isinstance(function.body, ast.Block) or len(function.params) != 2:
-        cx.error(
-            "function-form",
-            node.span,
-            f"`reduce` folds by a function of two values, `fn {function.name.text}(a, b) = e`",
-            related=(declared_function(function),),
-        )
+    name = function.name.text
+    note_call(cx, node, known)
+    if known.broken:
         return None
-    cx.calls.append((node.span.own, function.name.text))
+    if isinstance(function.body, ast.Block) or len(function.params) != 2:
+        message = f"`reduce` folds by an expression of two values, `fn {name}(a, b) = e`, and `{name}` is not one"
+        cx.error("function-form", node.span, message, related=(declared_function(function),))
+        return None
     frame = _entered(cx, node.span, known)
     if frame is None:
         return None
     outer, out = cx.scope, cx.out
     cx.scope, cx.out = Scope(outer), []
-    symbols = []
-    for param in function.params:
-        name = copied(param, frame)
-        symbols.append(cx.symbol(name, pg.SymbolKind.SCALAR, element))
-        cx.scope.declare(name, symbols[-1])
-    value = _body(cx, known, lambda: infer(cx, copied(function.body, frame), PLAIN))
+    first, second = (_folded(cx, copied(param, frame), element) for param in function.params)
+    body = copied(function.body, frame)
+    value = _in_body(cx, known, lambda: infer(cx, body, PLAIN))
+    before = cx.out
     cx.scope, cx.out = outer, out
     if value is None:
         return None
     if isinstance(value.type, pg.TileType):
-        cx.error(
-            "not-a-scalar",
-            value.span,
-            f"`reduce` folds scalars of `{element}`, and `{function.name.text}` gives `{type_text(value.type)}`",
-        )
+        message = f"`reduce` folds scalars of `{element}`, and `{name}` gives `{type_text(value.type)}`"
+        cx.error("not-a-scalar", value.span, message)
         return None
-    value = assigned(cx, value, element, value.span, f"the fold by `{function.name.text}`", None)
-    return None if value is None else pg.Combine(symbols[0], symbols[1], value)
+    if before or has_effects(value) or any(isinstance(part, _TOGETHER) for part in walk([value])):
+        message = "`reduce` folds two values of one thread at a time, so its function takes no part in anything shared"
+        cx.error("function-form", value.span, message, help="arithmetic, `where` and point accesses may stand in it")
+        return None
+    value = assigned(cx, value, element, value.span, f"the fold by `{name}`", None)
+    return None if value is None else pg.Combine(first, second, value)
+
+
+def _folded(cx: Context, name: ast.Name, element: ScalarType) -> pg.Symbol:
+    symbol = cx.symbol(name, pg.SymbolKind.SCALAR, element)
+    cx.scope.declare(name, symbol)
+    return symbol
 
 
 # Statement functions.
@@ -151,9 +170,7 @@ def statement_call(cx: Context, node: ast.Call, known: KnownFunction) -> tuple[a
     assert isinstance(function.body, ast.Block)
     frame = _enter(cx, node, known)
     if frame is None:
-        for arg in node.args:
-            if not (isinstance(arg, ast.Name) and _names_function(cx, arg)):
-                infer(cx, arg, PLAIN)
+        check_alone(cx, node.args, PLAIN)
         return None
     outer, scope = cx.scope, Scope(cx.scope)
     for param, arg in zip(function.params, node.args, strict=True):
@@ -205,13 +222,15 @@ def _needs_name(cx: Context, known: KnownFunction, param: str, arg: ast.Expr) ->
 # Both.
 
 
+def note_call(cx: Context, callee: ast.Expr, known: KnownFunction) -> None:
+    cx.calls.append((callee.span.own, known.ast.name.text))
+
+
 def _enter(cx: Context, node: ast.Call, known: KnownFunction) -> ast.Frame | None:
     """The frame of a call; None, after a message, where the function is not called so."""
     function = known.ast
-    cx.calls.append((node.callee.span.own, function.name.text))
+    note_call(cx, node.callee, known)
     count, taken = len(node.args), len(function.params)
-    if known.broken:
-        return None
     if count != taken:
         arguments = "1 argument" if count == 1 else f"{count} arguments"
         signature = f"{function.name.text}({', '.join(param.text for param in function.params)})"
@@ -228,8 +247,6 @@ def _enter(cx: Context, node: ast.Call, known: KnownFunction) -> ast.Frame | Non
 def _entered(cx: Context, call: ast.Span, known: KnownFunction) -> ast.Frame | None:
     name = known.ast.name.text
     around = _around(call)
-    if known.broken:
-        return None
     if name in around:
         _recursive(cx, call, (*around[around.index(name) :], name))
         return None

@@ -26,6 +26,11 @@ def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
     return symbol
 
 
+def spoken(node: ast.Name, symbol: pg.Symbol) -> str:
+    """How a message names a symbol: in a function's body as the parameter that stands for it, and what that is."""
+    return f"`{node.text}`" if node.text == symbol.name else f"`{node.text}`, which is `{symbol.name}` here,"
+
+
 def first_unknown(cx: Context, node: ast.Name) -> bool:
     """Whether a name that is not found is worth a message: the first time in the kernel or in an inlined body, and not
     where a syntax error may have swallowed its declaration."""

@@ -13,8 +13,8 @@ from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
 from phobos_core.analysis.functions import KnownFunction
-from phobos_core.analysis.inlining import statement_call
-from phobos_core.analysis.names import lookup
+from phobos_core.analysis.inlining import in_place, statement_call
+from phobos_core.analysis.names import lookup, spoken
 from phobos_core.analysis.places import declared_function
 from phobos_core.analysis.runs import is_statement, store
 from phobos_core.analysis.scopes import Scope
@@ -132,18 +132,19 @@ def _combined(cx: Context, stmt: ast.Assign, current: pg.Expr, value: pg.Expr) -
 def _immutable(cx: Context, target: ast.Name, symbol: pg.Symbol) -> None:
     declared = (see(symbol.span, "declared here"),)
     colons = ", ".join(":" for _ in getattr(symbol.type, "shape", getattr(symbol.type, "dims", ())))
+    name = spoken(target, symbol)
     match symbol.kind:
         case pg.SymbolKind.VIEW:
-            message = f"`{target.text}` is a view, and a `let` is not bound again"
+            message = f"{name} is a view, and a `let` is not bound again"
             help_ = f"`{target.text}[{colons}] = ..` writes what it views"
         case pg.SymbolKind.TENSOR:
-            message = f"`{target.text}` is a tensor parameter, which is not assigned as a whole"
+            message = f"{name} is a tensor parameter, which is not assigned as a whole"
             help_ = f"`{target.text}[{colons}] = ..` writes its elements"
         case pg.SymbolKind.SCALAR | pg.SymbolKind.TILE:
-            message = f"`{target.text}` is bound by `let`, and does not change"
-            help_ = f"declare it with `var {target.text}`"
+            message = f"{name} is bound by `let`, and does not change"
+            help_ = f"declare it with `var {symbol.name}`"
         case _:
-            message = f"`{target.text}` is {kind_text(symbol.kind)}, and does not change"
+            message = f"{name} is {kind_text(symbol.kind)}, and does not change"
             help_ = "copy it into a `var` first"
     cx.error("immutable-assignment", target.span, message, related=declared, help=help_)
 
@@ -321,10 +322,21 @@ def jump(cx: Context, stmt: ast.Jump) -> None:
 
 def expression(cx: Context, stmt: ast.ExprStmt) -> None:
     """A call for its effect; a value without one goes nowhere."""
+    _expression(cx, stmt, None)
+
+
+def _expression(cx: Context, stmt: ast.ExprStmt, called: tuple[ast.Span, KnownFunction] | None) -> None:
+    """`called` is there where the statement is the expression of a function that was called as a statement."""
     known = function_of(cx, stmt.value)
-    if known is not None and known.statement:
+    if known is not None and not known.broken:
         assert isinstance(stmt.value, ast.Call)
-        _splice(cx, stmt.value, known)
+        if known.statement:
+            _splice(cx, stmt.value, known)
+            return
+        call = stmt.value.span
+        in_place(
+            cx, stmt.value, known, PLAIN, lambda body: _expression(cx, ast.ExprStmt(body.span, body), (call, known))
+        )
         return
     if isinstance(stmt.value, ast.Call) and is_statement(stmt.value):
         stored = store(cx, stmt.span, stmt.value)
@@ -333,20 +345,11 @@ def expression(cx: Context, stmt: ast.ExprStmt) -> None:
             cx.out.append(stored)
         return
     value = infer(cx, stmt.value, PLAIN)
-    if value is None:
-        return
-    if has_effects(value):
+    if value is not None and has_effects(value):
         cx.out.append(pg.Eval(stmt.span, value))
-    elif known is not None:
-        name = known.ast.name.text
-        cx.error(
-            "function-form",
-            stmt.span,
-            f"`{name}` is an expression without effects, and the value of this statement goes nowhere",
-            related=(declared_function(known.ast),),
-            help=f"use its value, or write it as statements: `fn {name}(..) {{ .. }}`",
-        )
-    else:
+    elif value is not None and called is not None:
+        _value_of_function(cx, *called)
+    elif value is not None:
         cx.error(
             "no-effect",
             stmt.span,
@@ -354,6 +357,17 @@ def expression(cx: Context, stmt: ast.ExprStmt) -> None:
             help="bind it with `let`, or assign it with `=`",
             severity="warning",
         )
+
+
+def _value_of_function(cx: Context, call: ast.Span, known: KnownFunction) -> None:
+    name = known.ast.name.text
+    cx.error(
+        "function-form",
+        call,
+        f"`{name}` is an expression without effects, and the value of this statement goes nowhere",
+        related=(declared_function(known.ast),),
+        help=f"use its value, or write it as statements: `fn {name}(..) {{ .. }}`",
+    )
 
 
 def _splice(cx: Context, node: ast.Call, known: KnownFunction) -> None:
