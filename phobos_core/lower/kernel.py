@@ -7,6 +7,7 @@ from math import lcm
 
 from phobos_core.analysis import program as p
 from phobos_core.analysis.symbolic import Sym
+from phobos_core.ir.divergence import mark_points
 from phobos_core.ir.integers import Integers
 from phobos_core.ir.module import Block, Decision, Kernel, Param, Placement, Value
 from phobos_core.ir.types import TOKEN, MemType
@@ -15,7 +16,9 @@ from phobos_core.language.types import BOOL, INDEX, ScalarType
 from phobos_core.lower import windows
 from phobos_core.lower.assigned import assigned, view_roots
 from phobos_core.lower.context import Context
+from phobos_core.lower.effects import effects_of
 from phobos_core.lower.emitter import Emitter
+from phobos_core.lower.expressions import lower_expr
 from phobos_core.lower.later import refuse_later_parts
 from phobos_core.lower.lines import LineTable, LowerError
 from phobos_core.lower.statements import lower_block
@@ -45,7 +48,9 @@ def lower(
     _check_requirements(kernel, env, line)
     emit = Emitter(Integers(kernel.launch.threads), index_bits)
     limit = TARGETS[target].shared_per_block if kernel.dynshared else STATIC_SHARED_LIMIT
-    c = Context(emit, lines, limit, env.get("TILE_K"), roots=view_roots(kernel.body))
+    effects = effects_of(kernel, view_roots(kernel.body))
+    threads = kernel.launch.threads
+    c = Context(emit, lines, limit, env.get("TILE_K"), target, threads, lower_expr, effects=effects)
     emit.build.line = line
     for name, value in env.items():
         c.names[name] = emit.index(value)
@@ -59,7 +64,7 @@ def lower(
     for name in dynamic:
         if name in promised:
             _trap_unless_aligned(c, name, promised[name])
-    if "return" in assigned(kernel.body, c.roots):
+    if "return" in assigned(kernel.body, c.effects):
         c.state["return"] = emit.const(False, BOOL)
     lower_block(c, kernel.body)
     all_params = (*params, *dim_params)
@@ -68,7 +73,7 @@ def lower(
     return Kernel(
         name=kernel.name,
         params=all_params,
-        body=Block(tuple(args), (*emit.constants, *emit.build.ops)),
+        body=mark_points(Block(tuple(args), (*emit.constants, *emit.build.ops))),
         target=target,
         threads=kernel.launch.threads,
         min_blocks=kernel.launch.min_blocks,
@@ -175,7 +180,4 @@ def _attribute_decisions(kernel: p.CheckedKernel, lines: LineTable) -> list[Deci
     for symbol in kernel.registers:
         reason = "the attribute is checked; tiles held in registers come in a later version"
         decisions.append(Decision(lines.line(symbol.span), f"@registers({symbol.name})", "shared memory", reason))
-    if kernel.persistent:
-        reason = "the attribute is checked; grid barriers come in a later version"
-        decisions.append(Decision(line, "@persistent", "no grid barrier", reason))
     return decisions

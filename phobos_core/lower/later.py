@@ -13,18 +13,8 @@ from phobos_core.lower.lines import LineTable, LowerError
 from phobos_core.syntax.ast import Span
 
 LATER: Mapping[type, str] = {
-    p.RunSum: "`sum` of a thread's run",
-    p.Elem: "`elem`",
-    p.Word: "`word`",
-    p.StoreRun: "`store`",
-    p.Bits: "a built-in on packed words",
-    p.Collective: "a collective",
-    p.Shuffle: "a shuffle",
-    p.Atomic: "an atomic or a flag",
-    p.Sync: "a barrier",
     p.WarpPartial: "`warp_partial`",
 }
-LATER_FIELDS = frozenset({"thread", "warp", "lane"})
 
 
 def refuse_later_parts(body: Sequence[p.Stmt], lines: LineTable) -> None:
@@ -35,7 +25,5 @@ def refuse_later_parts(body: Sequence[p.Stmt], lines: LineTable) -> None:
 def later_parts(body: Sequence[p.Stmt]) -> Iterator[tuple[Span, str]]:
     for node in walk(body):
         what = LATER.get(type(node))
-        if isinstance(node, p.CtxRead) and node.field in LATER_FIELDS:
-            what = f"`ctx.{node.field}`"
         if what is not None and not isinstance(node, (p.Place, p.Axis)):
             yield node.span, what

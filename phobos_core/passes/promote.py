@@ -148,6 +148,8 @@ def _used_otherwise(index: Index, regions: Regions, candidate: _Candidate) -> st
 _POINTS = {
     "load_point": "single elements of it are read",
     "store_point": "single elements of it are written",
+    "load_run": "threads read runs of it on their own",
+    "store_run": "threads store runs of it on their own",
     "gather": "it is a table",
 }
 
