@@ -111,7 +111,8 @@ def test_a_broken_function_is_silent_where_it_is_called() -> None:
             if parse(text).diagnostics:
                 result = checked(text + CALLER)
                 assert len(result.diagnostics) <= 1, text
-                assert program_of(result) in (None, program_of(whole)), text
+                if damage != "}":  # which ends the function early
+                    assert program_of(result) in (None, program_of(whole)), text
 
 
 def test_a_function_being_written_is_silent_where_it_is_called() -> None:
