@@ -79,12 +79,12 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name, at: Site) -> pg.E
         )
     elif callee.text in SPELLED:
         cx.error("no-conversion", node.span, f"nothing converts to `{callee.text}`", help=_storage_help(callee.text))
-    elif not cx.damage.may_hide_function(callee.text) and first_unknown(cx, callee):
+    elif not cx.lost_function(callee.text) and first_unknown(cx, callee):
         cx.error(
             "unknown-name",
             callee.span.own,
             f"`{callee.text}` is not a built-in, and no function of this file has the name",
-            help=suggestion_for(cx, callee.text, [*BUILTINS, *cx.functions]),
+            help=suggestion_for(cx, callee.text, [*BUILTINS, *cx.function_names()]),
         )
     return None
 

@@ -7,27 +7,25 @@ one diagnostic, with the calls.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from phobos_core.analysis.context import Options, see
-from phobos_core.analysis.damage import Damage, damage_of, line_at, lost_functions
-from phobos_core.analysis.functions import Facts, KnownFunction, cycles, facts_of
+from phobos_core.analysis.damage import Damage, damage_of
+from phobos_core.analysis.functions import Facts, facts_of
 from phobos_core.analysis.kernel import KernelResult, check_kernel
+from phobos_core.analysis.library import Library, Text, any_within, function_rules, library_of
 from phobos_core.analysis.program import CheckedKernel, Symbol
 from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity
-from phobos_core.language.diagnostic import Diagnostic, Related
-from phobos_core.syntax.ast import Function, Kernel, Name, PlacedItem, Span
+from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.syntax.ast import Function, Kernel, PlacedItem, Span
 
 if TYPE_CHECKING:
     from phobos_core.syntax.source import SourceFile
 
 CacheKey: TypeAlias = tuple[bytes, tuple[tuple[str, int], ...], str, int, Damage]
-# A function's text, and whether it has a syntax error.
-Text: TypeAlias = tuple[bytes, bool]
 # The functions that a kernel calls, each with the text it had, or None where there was none.
 Reached: TypeAlias = tuple[tuple[str, Text | None], ...]
 
@@ -51,31 +49,13 @@ class PlacedKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class PlacedFunction:
-    """`facts` is what the function's text says by itself. `broken` tells of a syntax error in it, and `callable` is
-    false for the second function of a name."""
-
-    offset: int
-    ast: Function
-    text: bytes
-    facts: Facts
-    broken: bool
-    callable: bool
-
-
-@dataclass(frozen=True, slots=True)
 class CheckedFile:
     """`diagnostics` are those of the syntax too, by their place in the file."""
 
     source: SourceFile
     diagnostics: tuple[Diagnostic, ...]
     kernels: tuple[PlacedKernel, ...]
-    functions: tuple[PlacedFunction, ...] = ()
-
-    @property
-    def offsets(self) -> dict[str, int]:
-        """Where the text of each function starts."""
-        return {placed.ast.name.text: placed.offset for placed in self.functions if placed.callable}
+    library: Library
 
 
 class AnalysisCache:
@@ -122,35 +102,23 @@ def check(
     options = Options(dict(dims or {}), target, index_bits)
     cache = cache or AnalysisCache()
     syntax_errors = sorted(diagnostic.start for diagnostic in source.diagnostics if diagnostic.severity == "error")
-    functions = tuple(_functions(source, syntax_errors, cache))
-    known = {
-        placed.ast.name.text: KnownFunction(placed.ast, placed.facts, placed.broken)
-        for placed in functions
-        if placed.callable
-    }
-    texts = {placed.ast.name.text: (placed.text, placed.broken) for placed in functions if placed.callable}
-    diagnostics = [*source.diagnostics, *_file_rules(source), *_function_rules(functions, known)]
+    library = library_of(source.text, source.items, syntax_errors, cache.facts)
+    diagnostics = [*source.diagnostics, *_file_rules(source), *function_rules(library)]
     broken = sorted(diagnostic.start for diagnostic in diagnostics if diagnostic.severity == "error")
-    offsets = {placed.ast.name.text: placed.offset for placed in functions if placed.callable}
-    failed = {
-        placed.ast.name.text
-        for placed in functions
-        if placed.callable and (placed.broken or _any_within(broken, placed.offset, placed.offset + len(placed.text)))
-    }
-    lost = lost_functions(source.text, syntax_errors, source.items)
+    wrong = library.wrong(broken)
     kernels = []
     end = 0
     for placed in source.items:
         start, end = end, placed.offset + placed.item.span.end
         if not isinstance(placed.item, Kernel):
             continue
-        damage = damage_of(source.text, syntax_errors, lost, start, placed.offset, placed.item)
-        result = _result(source, placed, placed.item, known, texts, options, damage, cache)
+        damage = damage_of(source.text, syntax_errors, start, placed.offset, placed.item)
+        result = _result(source, placed, placed.item, library, options, damage, cache)
         if result.diagnostics:
-            places = {**offsets, "": placed.offset}
-            diagnostics.extend(diagnostic.placed(places.__getitem__) for diagnostic in result.diagnostics)
-        wrong = _any_within(broken, placed.offset, end) or not failed.isdisjoint(result.called)
-        kernel = None if wrong else result.kernel
+            offsets = {**library.offsets, "": placed.offset}
+            diagnostics.extend(diagnostic.placed(offsets.__getitem__) for diagnostic in result.diagnostics)
+        failed = any_within(broken, placed.offset, end) or not wrong.isdisjoint(result.called)
+        kernel = None if failed else result.kernel
         kernels.append(
             PlacedKernel(
                 placed.offset,
@@ -162,50 +130,29 @@ def check(
                 result.uniformity,
             )
         )
-    return CheckedFile(source, _in_order(diagnostics), tuple(kernels), functions)
-
-
-def _functions(source: SourceFile, errors: Sequence[int], cache: AnalysisCache) -> Iterator[PlacedFunction]:
-    names: set[str] = set()
-    for placed in source.items:
-        if isinstance(placed.item, Function):
-            text, name = _text(source, placed), placed.item.name.text
-            _, end = line_at(source.text, placed.offset + len(text))  # where a body too broken to be one stands
-            broken = _any_within(errors, placed.offset, end)
-            yield PlacedFunction(
-                placed.offset, placed.item, text, cache.facts(text, placed.item), broken, name not in names
-            )
-            names.add(name)
+    return CheckedFile(source, _in_order(diagnostics), tuple(kernels), library)
 
 
 def _result(
     source: SourceFile,
     placed: PlacedItem,
     kernel: Kernel,
-    functions: Mapping[str, KnownFunction],
-    texts: Mapping[str, Text],
+    library: Library,
     options: Options,
     damage: Damage,
     cache: AnalysisCache,
 ) -> KernelResult:
     text = _text(source, placed)
     key = (text, tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
-    result = cache.get(key, texts)
+    result = cache.get(key, library.texts)
     if result is None:
-        items = {"": text, **{name: known for name, (known, _) in texts.items()}}
-        result = check_kernel(kernel, functions, options, damage, items)
-        cache.put(key, texts, result)
+        result = check_kernel(kernel, text, library, options, damage)
+        cache.put(key, library.texts, result)
     return result
 
 
 def _text(source: SourceFile, placed: PlacedItem) -> bytes:
     return source.text[placed.offset : placed.offset + placed.item.span.end]
-
-
-def _any_within(places: Sequence[int], start: int, end: int) -> bool:
-    """Whether one of the sorted places is from start to end."""
-    first = bisect_left(places, start)
-    return first < len(places) and places[first] <= end
 
 
 def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -254,25 +201,3 @@ def _file_rules(source: SourceFile) -> list[Diagnostic]:
                 Diagnostic("reserved-name", "error", span.start, span.end, message, help="choose another name")
             )
     return found
-
-
-def _function_rules(functions: Sequence[PlacedFunction], known: Mapping[str, KnownFunction]) -> Iterator[Diagnostic]:
-    """What is wrong with functions whether or not they are called; the rest of a body is checked at each call."""
-    offsets = {placed.ast.name.text: placed.offset for placed in functions if placed.callable}
-    for placed in functions:
-        if not placed.broken:
-            yield from (found.shifted(placed.offset) for found in placed.facts.diagnostics)
-    for cycle in cycles(known):
-        yield _recursive(cycle).placed(offsets.__getitem__)
-
-
-def _recursive(cycle: Sequence[Name]) -> Diagnostic:
-    """`cycle` has the calls around, each by the callee's name in its caller; the last one calls the first's caller."""
-    first, callers = cycle[0], [cycle[-1].text, *(name.text for name in cycle[:-1])]
-    shown = " -> ".join(f"`{name}`" for name in (*callers, callers[0]))
-    related = tuple(
-        Related(name.span.start, name.span.end, f"`{caller}` calls `{name.text}` here", caller)
-        for caller, name in zip(callers[1:], cycle[1:], strict=True)
-    )
-    message = f"`{callers[0]}` calls itself: {shown}; a function is inlined at every call, so it may not"
-    return Diagnostic("recursive-function", "error", *first.span[:2], message, related, item=callers[0])

@@ -7,7 +7,7 @@ that nothing built on the value is worth another message. `RULES` of the modules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
@@ -15,6 +15,7 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.constraints import Constraint
 from phobos_core.analysis.damage import UNDAMAGED, Damage
 from phobos_core.analysis.functions import KnownFunction
+from phobos_core.analysis.library import EVERY_NAME, Library
 from phobos_core.analysis.places import diagnostic
 from phobos_core.analysis.places import see as see
 from phobos_core.analysis.scopes import Scope
@@ -74,8 +75,10 @@ class Context:
     """Everything that grows while one kernel is checked."""
 
     options: Options
+    # Those of the kernel's own text, or of the body of an inlined function.
     rules: Mapping[type, Rule]
-    functions: Mapping[str, KnownFunction]
+    inlined_rules: Mapping[type, Rule]
+    library: Library
     damage: Damage = UNDAMAGED
     scope: Scope = field(default_factory=Scope)
     search: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -97,9 +100,8 @@ class Context:
     # A view of a whole tile, or of its `flat`, and what it is of.
     aliases: dict[pg.Symbol, pg.Place] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
-    # Each call of a function, and the rules inside its body.
+    # Each call of a function.
     calls: list[tuple[ast.Span, str]] = field(default_factory=list)
-    inlined_rules: Mapping[type, Rule] = field(default_factory=dict)
     # Levels of the bodies around what is being checked, and all nodes that were inlined.
     inlined_height: int = 0
     inlined_size: int = 0
@@ -134,7 +136,17 @@ class Context:
     def function(self, name: str) -> KnownFunction | None:
         """The function of that name. That it was asked for is remembered: the result depends on the answer."""
         self.called.add(name)
-        return self.functions.get(name)
+        return self.library.known.get(name)
+
+    def function_names(self) -> Iterable[str]:
+        """The names of all functions, of which the result then depends."""
+        self.called.add(EVERY_NAME)
+        return self.library.known
+
+    def lost_function(self, name: str) -> bool:
+        """Whether a syntax error may have swallowed a function; depends on all of them too."""
+        self.called.add(EVERY_NAME)
+        return self.library.lost.may_hide(name)
 
     def symbol(
         self, name: ast.Name, kind: pg.SymbolKind, type_: pg.SymbolType, *, mutable: bool = False, hidden: bool = False

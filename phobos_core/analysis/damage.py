@@ -18,24 +18,10 @@ WORD = re.compile(rb"\w+")
 
 
 @dataclass(frozen=True, slots=True)
-class LostFunctions:
-    """`any`: an error outside any item may have been a function; `words` is what stands on the lines of errors outside
-    kernels."""
-
-    any: bool = False
-    words: frozenset[str] = frozenset()
-
-
-NONE_LOST = LostFunctions()
-
-
-@dataclass(frozen=True, slots=True)
 class Damage:
     """The syntax errors of one kernel. `places`, and the spans `lines` of their lines, are relative to the kernel;
-    `words` is what stands on these lines; `attributes` and `params` say which part of the kernel's head has errors, and
-    `functions` what is known of the errors outside kernels."""
+    `words` is what stands on these lines; `attributes` and `params` say which part of the kernel's head has errors."""
 
-    functions: LostFunctions = NONE_LOST
     attributes: bool = False
     params: bool = False
     places: tuple[int, ...] = ()
@@ -53,31 +39,40 @@ class Damage:
         """Whether the declaration of a name may have been lost."""
         return self.attributes or self.params or name in self.words
 
-    def may_hide_function(self, name: str) -> bool:
-        return self.functions.any or name in self.functions.words
-
 
 UNDAMAGED = Damage()
 
 
-def damage_of(
-    text: bytes, errors: Sequence[int], functions: LostFunctions, before: int, offset: int, kernel: Kernel
-) -> Damage:
+def damage_of(text: bytes, errors: Sequence[int], before: int, offset: int, kernel: Kernel) -> Damage:
     """The damage of a kernel at `offset`; `errors` are the sorted places of syntax errors in `text`, and `before` is
     where the item before the kernel ends: an attribute too broken to be one stands between them."""
     name, body = offset + kernel.name.span.start, offset + kernel.body.span.start
     places = [place for place in errors[bisect_left(errors, before) :] if place <= offset + kernel.span.end]
     if not places:
-        return UNDAMAGED if functions == NONE_LOST else Damage(functions)
+        return UNDAMAGED
     lines = sorted({line_at(text, place) for place in places})
     return Damage(
-        functions,
         any(place <= name for place in places),
         any(name <= place <= body for place in places),
         tuple(place - offset for place in places),
         tuple(Span(start - offset, end - offset) for start, end in lines),
         _words(text, lines),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class LostFunctions:
+    """What the syntax errors outside kernels may have swallowed: any function, where `any` is set by an error outside
+    every item, else those named on the lines of the errors, in `words`."""
+
+    any: bool = False
+    words: frozenset[str] = frozenset()
+
+    def may_hide(self, name: str) -> bool:
+        return self.any or name in self.words
+
+
+NONE_LOST = LostFunctions()
 
 
 def lost_functions(text: bytes, errors: Sequence[int], items: Sequence[PlacedItem]) -> LostFunctions:

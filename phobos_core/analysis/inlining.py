@@ -273,7 +273,7 @@ def _around(call: ast.Span) -> tuple[str, ...]:
 
 def _recursive(cx: Context, call: ast.Span, cycle: tuple[str, ...]) -> None:
     """A cycle that the text of the functions shows is reported with them; one through a parameter shows here only."""
-    calls = [{name.text for name in cx.functions[caller].facts.calls} for caller in cycle[:-1]]
+    calls = [{name.text for name in cx.library.known[caller].facts.calls} for caller in cycle[:-1]]
     if not all(callee in called for callee, called in zip(cycle[1:], calls, strict=True)):
         shown = " -> ".join(f"`{name}`" for name in cycle)
         cx.error("recursive-function", call, f"`{cycle[0]}` calls itself: {shown}; a function is inlined at every call")

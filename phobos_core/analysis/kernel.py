@@ -12,9 +12,9 @@ from phobos_core.analysis.attributes import Header, read_attributes
 from phobos_core.analysis.constraints import evaluate
 from phobos_core.analysis.context import Context, Options, Rule
 from phobos_core.analysis.damage import Damage
-from phobos_core.analysis.functions import KnownFunction
 from phobos_core.analysis.header import declare_params, declare_search, resolve_aligned, resolve_registers
 from phobos_core.analysis.inlining import argument_rule
+from phobos_core.analysis.library import Library
 from phobos_core.analysis.statements import block
 from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity, infer
 from phobos_core.language.diagnostic import Diagnostic
@@ -44,22 +44,17 @@ class KernelResult:
     uniformity: Uniformity
 
 
-def check_kernel(
-    node: ast.Kernel,
-    functions: Mapping[str, KnownFunction],
-    options: Options,
-    damage: Damage,
-    items: Mapping[str, bytes],
-) -> KernelResult:
-    """`items` has the text of the kernel, under the empty name, and those of the functions."""
-    cx = Context(options, RULES, functions, damage, inlined_rules=INLINED_RULES)
+def check_kernel(node: ast.Kernel, text: bytes, library: Library, options: Options, damage: Damage) -> KernelResult:
+    """`text` is the kernel's."""
+    cx = Context(options, RULES, INLINED_RULES, library, damage)
     kernel: pg.CheckedKernel | None = None
     inferred = EVERYTHING_UNIFORM
     try:
         kernel = _checked(cx, node)
         if cx.per_thread:
             whole = not any(diagnostic.severity == "error" for diagnostic in cx.diagnostics)
-            inferred = infer(kernel.body, items, whole=whole)
+            items = {name: known for name, (known, _) in library.texts.items()}
+            inferred = infer(kernel.body, {**items, "": text}, whole=whole)
             kernel = replace(kernel, body=inferred.body)
             cx.diagnostics.extend(inferred.diagnostics)
     except RecursionError:

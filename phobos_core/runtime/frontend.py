@@ -62,7 +62,7 @@ def check(source: Source, options: Options) -> Checked:
         if placed.kernel is not None:
             dims = declared(placed.ast).dims
             bound = {name: value for name, value in options.bindings.items() if name in dims}
-            kernels.append(Placed(placed.offset, placed.kernel, bound, file.offsets))
+            kernels.append(Placed(placed.offset, placed.kernel, bound, file.library.offsets))
     return Checked(
         source,
         tuple(kernels),
