@@ -241,5 +241,3 @@ def test_a_barrier_left_out_shows(seed: int) -> None:
         fewer = with_body(kernel, edit(kernel.body, replaced={barrier: ()}).ops)
         found += any(conflicts(fewer, path, shift=1) for path in range(MANY_PATHS))
     assert found >= len(barriers) * 0.6
-
-
