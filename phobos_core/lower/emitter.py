@@ -137,9 +137,9 @@ class Emitter:
         if value is not operand:
             self.facts.observe(self.build.ops[-1])
             source = operand.type
-            if element == INDEX and isinstance(source, ScalarType) and not source.is_float:
-                if source.bits <= self.index_bits:
-                    self._widened[value] = operand
+            exact = isinstance(source, ScalarType) and not source.is_float and source.bits <= self.index_bits
+            if element == INDEX and exact:
+                self._widened[value] = operand
         return value
 
     def shaped(self, value: Value, shape: tuple[int, ...]) -> Value:

@@ -26,9 +26,8 @@ def splitting(body: str) -> list[int]:
 
 
 def test_what_is_made_of_the_threads_number_differs() -> None:
-    assert differing("%a = add %t, %b : index\n%c = add %b, %one : index\n%d = cmp %a, %c {predicate = lt} : bool\n") == {
-        "t", "a", "d",
-    }  # fmt: skip
+    body = "%a = add %t, %b : index\n%c = add %b, %one : index\n%d = cmp %a, %c {predicate = lt} : bool\n"
+    assert differing(body) == {"t", "a", "d"}
 
 
 def test_a_load_differs_with_its_index() -> None:
