@@ -10,16 +10,17 @@ from collections.abc import Mapping
 from typing import cast
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.arguments import count_fits, match_checked
+from phobos_core.analysis.arguments import count_fits, element_fits
 from phobos_core.analysis.constants import is_static, value_of
-from phobos_core.analysis.context import PLAIN, Context, Rule, Site, infer, type_text
+from phobos_core.analysis.context import PLAIN, Context, Rule, Site, element_of, infer, type_text
+from phobos_core.analysis.inlining import combine_of
 from phobos_core.analysis.runs import outside_sum
 from phobos_core.analysis.shapes import constrain
 from phobos_core.analysis.subscripts import index_value
 from phobos_core.analysis.symbolic import Sym, sym
 from phobos_core.language.builtins import COLLECTIVES, Bracket, Builtin, OperandKind
 from phobos_core.language.targets import LANES
-from phobos_core.language.types import BOOL, INDEX, ScalarType
+from phobos_core.language.types import BOOL, INDEX
 from phobos_core.syntax import ast
 
 # What the operand of a shuffle is, in messages.
@@ -28,9 +29,6 @@ SOURCES = {"from": "the source lane", "xor": "the mask", "down": "the distance",
 
 def collective(cx: Context, node: ast.Collective, at: Site) -> pg.Expr | None:
     builtin = COLLECTIVES[node.op.text]
-    if not builtin.supported:
-        cx.error("not-supported-yet", node.span, f"`{builtin.name}<{node.mode} ..>` is not supported yet")
-        return None
     bracket = _bracket(cx, node, builtin)
     if bracket is None or not outside_sum(cx, node, builtin.name, at) or not count_fits(cx, node, builtin):
         return None
@@ -40,15 +38,20 @@ def collective(cx: Context, node: ast.Collective, at: Site) -> pg.Expr | None:
     source = None if node.mode == "over" else _source(cx, node, width)
     if value is None or width is None:
         return None
-    assert isinstance(value.type, ScalarType)
+    combine = None
+    if builtin.name == "reduce":
+        combine = _combine(cx, node.args[1], value)
+        if combine is None:
+            return None
     cx.per_thread = True
+    element = element_of(value.type)
     given = None if node.width is None else width
     if node.mode != "over":
-        return None if source is None else pg.Shuffle(node.span, value.type, node.mode, value, source, given)
+        return None if source is None else pg.Shuffle(node.span, element, node.mode, value, source, given)
     group = cast(pg.Group, bracket.operand.removeprefix("ctx."))
     op = cast(pg.CollectiveOp, builtin.name)
-    type_ = INDEX if op == "argmax" else value.type
-    return pg.Collective(node.span, type_, op, group, value, given)
+    type_ = INDEX if op == "argmax" else element
+    return pg.Collective(node.span, type_, op, group, value, given, combine)
 
 
 def _bracket(cx: Context, node: ast.Collective, builtin: Builtin) -> Bracket | None:
@@ -130,7 +133,21 @@ def _value(cx: Context, node: ast.Collective, builtin: Builtin) -> pg.Expr | Non
             help=None if isinstance(value.type, pg.TileType) else "compare it, as in `x != 0`",
         )
         return None
-    return value if match_checked(cx, node, builtin, (value,)) is not None else None
+    if isinstance(value.type, pg.TileType):
+        message = f"`{builtin.name}` takes a scalar of each thread, and this is `{type_text(value.type)}`"
+        cx.error("not-a-scalar", value.span, message, help="read one element of it, as in `t[0, ctx.thread]`")
+        return None
+    return value if element_fits(cx, builtin, form, form.params[0], value) else None
+
+
+def _combine(cx: Context, node: ast.Expr, value: pg.Expr) -> pg.Combine | None:
+    """The function that a `reduce` folds by, which is given by its name."""
+    if isinstance(node, ast.Name):
+        return combine_of(cx, node, element_of(value.type))
+    if infer(cx, node, PLAIN) is not None:
+        message = "`reduce` folds by a function, `fn f(a, b) = e`, that its name gives, and this is an expression"
+        cx.error("function-form", node.span, message)
+    return None
 
 
 def _source(cx: Context, node: ast.Collective, width: Sym | None) -> pg.Expr | None:

@@ -31,7 +31,11 @@ def let(cx: Context, stmt: ast.Let) -> None:
     if stmt.type is not None:
         _typed(cx, stmt, stmt.type, mutable=False)
         return
-    value = infer(cx, stmt.value, PLAIN)
+    bind_value(cx, stmt, infer(cx, stmt.value, PLAIN))
+
+
+def bind_value(cx: Context, stmt: ast.Let, value: pg.Expr | None) -> None:
+    """What `let` without a type makes of its value: a view of a slice, or a scalar or tile of the value's type."""
     if value is None:
         cx.bind(stmt.name, None)
     elif isinstance(value, pg.TileRead):

@@ -8,7 +8,8 @@ Element-wise nodes serve scalars and tiles alike: the type of a node is a `Scala
 the NumPy-style broadcast of its operands. A scalar operand of a tile node keeps its scalar type and broadcasts.
 The operands of one arithmetic node have one element type. `TileType(BOOL, ...)` occurs inside `Select` conditions only.
 
-Spans are relative to the kernel item (see `syntax.ast`).
+Spans are relative to the kernel item; those of an inlined body are relative to the function's, and name the call (see
+`syntax.ast`).
 """
 
 from __future__ import annotations
@@ -72,11 +73,14 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A literal or folded constant, already in its type: int, float or bool."""
+    """A literal or folded constant, already in its type: int, float or bool.
+
+    `exact` is a float literal as it was written, where its type rounds it."""
 
     span: Span
     type: ScalarType
     value: int | float | bool
+    exact: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

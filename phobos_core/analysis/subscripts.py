@@ -11,7 +11,7 @@ from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, expressible, is_static, surely_positive, value_of
 from phobos_core.analysis.context import PLAIN, Context, Site, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert
-from phobos_core.analysis.names import lookup
+from phobos_core.analysis.names import lookup, spoken
 from phobos_core.analysis.shapes import constrain
 from phobos_core.analysis.symbolic import Sym, sym
 from phobos_core.language.types import INDEX, ScalarType
@@ -125,8 +125,8 @@ def _named(cx: Context, node: ast.Name) -> pg.Place | None:
         cx.error(
             "not-indexable",
             node.span,
-            f"`{node.text}` is {kind_text(symbol.kind)} of type `{type_text(symbol.type)}`, which has no elements"
-            " to select",
+            f"{spoken(node, symbol)} is {kind_text(symbol.kind)} of type `{type_text(symbol.type)}`, which has no"
+            " elements to select",
             related=(see(symbol.span, "declared here"),),
         )
         return None
@@ -152,7 +152,7 @@ def _wrong_rank(cx: Context, node: ast.Index, base: pg.Place) -> None:
     subscripts = "1 subscript" if count == 1 else f"{count} subscripts"
     cx.error(
         "wrong-rank",
-        node.span,
+        node.span.own,
         f"`{base.root.name}` is `{type_text(base.root.type)}`, of rank {rank}, and has {subscripts} here",
         related=(see(base.root.span, "declared here"),),
         help="`:` selects the whole of an axis",

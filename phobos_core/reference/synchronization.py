@@ -58,7 +58,7 @@ def nodes_with_effects(body: Sequence[p.Stmt]) -> frozenset[int]:
 def _parts(node: Any) -> Iterator[Any]:
     for field in fields(node):
         value = getattr(node, field.name)
-        yield from (item for item in (value if isinstance(value, tuple) else (value,)) if isinstance(item, _OWN))
+        yield from (item for item in (value if type(value) is tuple else (value,)) if isinstance(item, _OWN))
 
 
 def settled(node: Node, frame: Frame) -> Steps[Node]:
@@ -68,7 +68,7 @@ def settled(node: Node, frame: Frame) -> Steps[Node]:
     changed: dict[str, Any] = {}
     for field in fields(cast(Any, node)):
         value = getattr(node, field.name)
-        if isinstance(value, tuple):
+        if type(value) is tuple:
             parts = []
             for item in value:
                 parts.append((yield from _operand(item, frame)))

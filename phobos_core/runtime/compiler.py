@@ -95,7 +95,7 @@ def _translate(request: Request) -> Translated:
     try:
         kernel = lower.lower(
             request.placed.kernel,
-            lower.LineTable(request.source.text, request.placed.offset),
+            lower.LineTable(request.source.text, request.placed.offset, request.placed.functions),
             target=request.target,
             config=request.config,
             dims=request.placed.bound,

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from phobos_core import emulator, reference
+from phobos_core.analysis.places import diagnostic
 from phobos_core.language.codes import CODES
 from phobos_core.language.diagnostic import Diagnostic, Related
 from phobos_core.report import diagnostics as rendering
@@ -76,8 +77,8 @@ def on_reference(request: Request, bound: Bound, index_bits: int) -> list[Findin
     """Runs the kernel on the reference; gives warnings of what the spec leaves unspecified."""
 
     def found(code: str, message: str, span: Span) -> Finding:
-        start, end = span.shifted(request.placed.offset)
-        return Finding(request.source, Diagnostic(code, CODES[code].severity, start, end, message))
+        found = diagnostic(code, CODES[code].severity, span.own, message)
+        return Finding(request.source, found.placed(request.placed.offset_of))
 
     try:
         remarks = reference.run(

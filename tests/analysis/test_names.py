@@ -115,7 +115,6 @@ HEAD = "kernel k(A: tensor<f32>[M, 64], {}) {{ }}"
         ("fn shfl(a) = a\nkernel k() { }", "builtin-redefined"),
         ("fn f(a) = a\nkernel k(n: i32) { let x = f }", "not-a-value"),
         ("fn f(a) = a\nkernel k(n: i32) { f = 3 }", "not-assignable"),
-        ("fn f(a) = a\nkernel k(n: i32) { let x = f(n) }", "not-supported-yet"),
         ("fn f(a) = a\nkernel k(n: i32) { let f = 1; let x = f(n) }", "not-callable"),
     ],
 )

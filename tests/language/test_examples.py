@@ -14,11 +14,7 @@ CHECKED = [code for code in WITH_EXAMPLES if code.stage is Stage.CHECK]
 
 # Codes of parts of the language that are not supported yet. An entry leaves when its part is: the tests then fail.
 NOT_YET = {
-    "recursive-function",
     "needs-launch",
-    "function-argument",
-    "function-form",
-    "return-in-function",
 }
 
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.uniformity.collect import Collector
-from phobos_core.analysis.uniformity.events import Branch, Declared, Event, Leave, Loop, Operation, Step, Store
+from phobos_core.analysis.uniformity.events import Branch, Declared, Event, Leave, Loop, Operation, Read, Step, Store
 
 # Each buffer with stores that may not have landed, and the first of them that was met.
 State: TypeAlias = Mapping[pg.Symbol, Store]
@@ -21,7 +21,7 @@ State: TypeAlias = Mapping[pg.Symbol, Store]
 
 @dataclass(frozen=True, slots=True)
 class Early:
-    place: pg.Place
+    read: Read
     store: Store
 
 
@@ -82,10 +82,10 @@ def _block(flow: _Flow, events: list[Event], state: State | None) -> State | Non
 def _step(flow: _Flow, step: Step, state: State) -> State:
     for op in step.operations:
         if state:
-            for place in op.reads:
-                store = state.get(flow.c.root(place.root))
+            for read in op.reads:
+                store = state.get(flow.c.root(read.root))
                 if store is not None:
-                    flow.found.setdefault(op, Early(place, store))
+                    flow.found.setdefault(op, Early(read, store))
                     break
         if op.barrier:
             state = {}

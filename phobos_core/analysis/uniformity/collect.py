@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.symbolic import Sym
-from phobos_core.analysis.uniformity.events import Event, Operand, Operation, Store
+from phobos_core.analysis.uniformity.events import Event, Operand, Operation, Read, Store
 from phobos_core.analysis.uniformity.graph import START, Graph, Source, Use
 from phobos_core.language.builtins import Scope
 from phobos_core.language.context import CTX_FIELDS, Variation
@@ -168,8 +168,8 @@ def bounds(c: Collector, expr: pg.Expr) -> tuple[int, int]:
             return symbolic.constant, symbolic.constant
         case pg.ScalarRead(_, _, symbol):
             return c.ranges.get(symbol, (-FAR, FAR))
-        case pg.CtxRead(_, _, "lane"):
-            return 0, LANES - 1
+        case pg.CtxRead(_, _, field):
+            return 0, LANES - 1 if field == "lane" else FAR
         case pg.Collective(_, _, "argmax", "lane"):
             return 0, LANES - 1
         case pg.Convert(_, type_, operand) if type_.is_integer and type_.bits >= 32:  # type: ignore[union-attr]
@@ -197,7 +197,8 @@ def _sync(c: Collector, expr: pg.Sync) -> None:
 
 
 def _warp_partial(c: Collector, expr: pg.WarpPartial) -> None:
-    op = Operation("warp_partial", expr.span, c.region, Scope.CTA, reads=[expr.q, expr.keys, expr.values])
+    op = Operation("warp_partial", expr.span, c.region, Scope.CTA)
+    op.reads += [Read(place.root, place.span) for place in (expr.q, expr.keys, expr.values)]
     for arg in (expr.lo, expr.hi, expr.col, expr.scale):
         operand(c, arg, op)
     c.operations.append(op)

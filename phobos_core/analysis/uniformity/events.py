@@ -14,6 +14,13 @@ from phobos_core.language.builtins import Scope
 from phobos_core.syntax.ast import Span
 
 
+class Read(NamedTuple):
+    """Memory that an operation reads for the whole CTA, and where that is written."""
+
+    root: pg.Symbol
+    span: Span
+
+
 class Operand(NamedTuple):
     """A scalar that an operation takes, which must be uniform. `offset` says that it places a slice."""
 
@@ -26,15 +33,14 @@ class Operand(NamedTuple):
 class Operation:
     """`name` is how messages call it, `region` the control that it runs under, `scope` who must reach it.
 
-    `reads` is the memory that it reads for the whole CTA; `barrier` says that per-thread stores before it have landed
-    after it."""
+    `barrier` says that per-thread stores before it have landed after it."""
 
     name: str
     span: Span
     region: int
     scope: Scope
     operands: list[Operand] = field(default_factory=list)
-    reads: list[pg.Place] = field(default_factory=list)
+    reads: list[Read] = field(default_factory=list)
     barrier: bool = False
 
 

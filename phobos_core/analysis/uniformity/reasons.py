@@ -42,12 +42,12 @@ def shown(text: Texts, span: Span) -> str:
     return text(span.shown)
 
 
-def name_of(text: Texts, place: pg.Place) -> str:
+def name_of(text: Texts, root: pg.Symbol, span: Span) -> str:
     """The name by which the source speaks of memory: in a function's body, its parameter."""
-    found = NAMED.match(text(place.span.shown))
+    found = NAMED.match(text(span.shown))
     if found is not None and found[2]:  # a function that gives a slice
-        found = NAMED.match(text(place.span.own))
-    return place.root.name if found is None else found[1]
+        found = NAMED.match(text(span.own))
+    return root.name if found is None else found[1]
 
 
 def why_used(graph: Graph, text: Texts, use: Use) -> tuple[Related, ...]:
@@ -61,11 +61,11 @@ def why_controlled(graph: Graph, text: Texts, region: int) -> tuple[Related, ...
 def _used(graph: Graph, text: Texts, use: Use, *, named: bool = False) -> Iterator[Related]:
     """`named` says that the link before has told what the use is, so that a source is not said twice."""
     if use.load is not None and not named:
-        yield see(use.load, f"`{text(use.load)}` is read at an address that {_differs(graph, use.node)}")
+        yield see(use.load.own, f"`{text(use.load)}` is read at an address that {_differs(graph, use.node)}")
     label = graph.labels[use.node]
     if isinstance(label, Source):
         if not named or use.load is not None:
-            yield see(use.span, f"`{label.text}` {label.gives or _differs(graph, use.node)}")
+            yield see(use.span.own, f"`{label.text}` {label.gives or _differs(graph, use.node)}")
     elif isinstance(label, pg.Symbol):
         yield from _symbol(graph, text, use.node, label)
 
@@ -75,7 +75,7 @@ def _symbol(graph: Graph, text: Texts, node: int, symbol: pg.Symbol) -> Iterator
     assert cause is not None
     what = f"`{symbol.name}` {_differs(graph, node)}"
     if cause.use is None:
-        yield see(cause.span, f"{what} because it is assigned under control that does")
+        yield see(cause.span.own, f"{what} because it is assigned under control that does")
         yield from _controlled(graph, text, cause.origin)
         return
     use = cause.use
@@ -83,9 +83,9 @@ def _symbol(graph: Graph, text: Texts, node: int, symbol: pg.Symbol) -> Iterator
     if use.load is not None:
         reads += ", read at an address that does"
     if cause.link is Link.BOUND:
-        yield see(use.load or use.span, f"{what} because a bound of its loop comes from {reads}")
+        yield see((use.load or use.span).own, f"{what} because a bound of its loop comes from {reads}")
     else:
-        yield see(use.load or use.span, f"{what} because it comes from {reads}")
+        yield see((use.load or use.span).own, f"{what} because it comes from {reads}")
     yield from _used(graph, text, use, named=True)
 
 
@@ -96,11 +96,11 @@ def _controlled(graph: Graph, text: Texts, region: int) -> Iterator[Related]:
         if cause is None:
             return
         if cause.use is not None:
-            yield see(cause.span, _parting(graph, text, node, cause))
+            yield see(cause.span.own, _parting(graph, text, node, cause))
             yield from _used(graph, text, cause.use, named=cause.use.span == cause.span)
             return
         if cause.link is Link.JUMP:
-            yield see(cause.span, f"only some threads do this `{text(cause.span)}`")
+            yield see(cause.span.own, f"only some threads do this `{text(cause.span)}`")
         node = cause.origin
 
 

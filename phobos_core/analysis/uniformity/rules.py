@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.places import diagnostic, see
+from phobos_core.analysis.places import calls_of, diagnostic, see
 from phobos_core.analysis.uniformity.buffers import Early
 from phobos_core.analysis.uniformity.collect import Collector
 from phobos_core.analysis.uniformity.events import Branch, Event, Loop, Operand, Operation, Step, Store
 from phobos_core.analysis.uniformity.graph import Link
-from phobos_core.analysis.uniformity.reasons import Texts, name_of, why_controlled, why_used
+from phobos_core.analysis.uniformity.reasons import Texts, name_of, shown, why_controlled, why_used
 from phobos_core.language.builtins import Scope
 from phobos_core.language.codes import FIXED_MESSAGES
 from phobos_core.language.context import Variation
@@ -106,30 +106,34 @@ def _differing(rules: Rules, op: Operation, operand: Operand) -> Diagnostic:
         "differs-between-lanes",
         "error",
         operand.span,
-        FIXED_MESSAGES["differs-between-lanes"].format(op=op.name, x=rules.text(operand.span)),
+        FIXED_MESSAGES["differs-between-lanes"].format(op=op.name, x=shown(rules.text, operand.span)),
         why_used(rules.c.graph, rules.text, use),
         help_,
     )
 
 
 def _missing(rules: Rules, op: Operation, early: Early) -> Diagnostic:
-    name = name_of(rules.text, early.place)
+    name = name_of(rules.text, early.read.root, early.read.span)
     return diagnostic(
         "missing-barrier",
         "error",
         op.span.own,
         FIXED_MESSAGES["missing-barrier"].format(op=op.name, t=name),
-        (*_aliases(rules, early.place), *_stored(rules, op, early.store)),
+        (*_aliases(rules, early.read.root), *_stored(rules, op, early.store)),
         "put `barrier()` between, where every thread reaches it",
     )
 
 
-def _aliases(rules: Rules, place: pg.Place) -> Iterator[Related]:
+def _name(rules: Rules, place: pg.Place) -> str:
+    return name_of(rules.text, place.root, place.span)
+
+
+def _aliases(rules: Rules, root: pg.Symbol) -> Iterator[Related]:
     """The views between the name that is read and the buffer itself."""
-    view = rules.c.views.get(place.root)
+    view = rules.c.views.get(root)
     while view is not None:
         if view.is_named:
-            yield see(view.symbol.span, f"`{view.symbol.name}` is a view of `{name_of(rules.text, view.place)}`")
+            yield see(view.symbol.span, f"`{view.symbol.name}` is a view of `{_name(rules, view.place)}`")
         view = rules.c.views.get(view.place.root)
 
 
@@ -138,8 +142,10 @@ def _stored(rules: Rules, op: Operation, store: Store) -> Iterator[Related]:
     graph, stmt = rules.c.graph, store.stmt
     around = stmt.span.frame is op.span.frame and stmt.span.start > op.span.start
     when = ", in the iteration before" if around else ""
-    yield see(stmt.span, f"the per-thread store to `{name_of(rules.text, stmt.place)}`{when}")
-    yield from _aliases(rules, stmt.place)
+    yield see(stmt.span, f"the per-thread store to `{_name(rules, stmt.place)}`{when}")
+    here = calls_of(op.span)
+    yield from (call for call in calls_of(stmt.span) if call not in here)
+    yield from _aliases(rules, stmt.place.root)
     use = graph.worst(store.uses)
     if graph.levels[store.region] > (Variation.UNIFORM if use is None else graph.levels[use.node]):
         yield from why_controlled(graph, rules.text, store.region)

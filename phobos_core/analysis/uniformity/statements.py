@@ -170,14 +170,14 @@ def _store_tile(c: Collector, stmt: pg.StoreTile) -> None:
     if stmt.accumulate:
         op = begin(c, EXPRESSION, stmt.span)
         elements(c, core, op)
-        memory(c, place, op)
+        memory(c, place, place.span, op)
         c.operations.append(op)
     elif place.axes is None:
         _filled(c, core)
     else:
         op = begin(c, STORE, stmt.span)
         if isinstance(core, pg.TileRead) and core.place.axes is None:
-            memory(c, core.place, op)
+            memory(c, core.place, core.span, op)
         elif is_tile(core):
             value(c, core)
         else:

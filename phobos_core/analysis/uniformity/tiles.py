@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.uniformity.collect import Collector, operand
-from phobos_core.analysis.uniformity.events import Operation
+from phobos_core.analysis.uniformity.events import Operation, Read
 from phobos_core.language.builtins import Scope
 from phobos_core.syntax.ast import Span
 
@@ -22,7 +22,7 @@ def is_tile(expr: pg.Expr) -> bool:
 
 def as_written(expr: pg.Expr) -> pg.Expr:
     """Without the conversions that the source does not spell."""
-    while isinstance(expr, pg.Convert) and expr.span == expr.operand.span:
+    while isinstance(expr, pg.Convert) and expr.span.own == expr.operand.span.own:
         expr = expr.operand
     return expr
 
@@ -36,7 +36,7 @@ def value(c: Collector, expr: pg.Expr) -> None:
     core = as_written(expr)
     if isinstance(core, pg.TileRead):
         op = begin(c, COPY, core.span)
-        memory(c, core.place, op)
+        memory(c, core.place, core.span, op)
         c.operations.append(op)
     elif isinstance(core, (pg.Reduce, pg.Shape, pg.Gather, pg.Contract)):
         _anchor(c, core)
@@ -46,9 +46,9 @@ def value(c: Collector, expr: pg.Expr) -> None:
         c.operations.append(op)
 
 
-def memory(c: Collector, place: pg.Place, op: Operation) -> None:
+def memory(c: Collector, place: pg.Place, span: Span, op: Operation) -> None:
     """An operation reads a tile or slice."""
-    op.reads.append(place)
+    op.reads.append(Read(place.root, span))
     offsets(c, place, op)
 
 
@@ -66,7 +66,7 @@ def elements(c: Collector, expr: pg.Expr, op: Operation) -> None:
         return
     match expr:
         case pg.TileRead():
-            memory(c, expr.place, op)
+            memory(c, expr.place, expr.span, op)
         case pg.Convert() | pg.Unary():
             elements(c, expr.operand, op)
         case pg.Binary() | pg.Compare():
@@ -90,7 +90,7 @@ def _anchor(c: Collector, expr: pg.Reduce | pg.Shape | pg.Gather | pg.Contract) 
             _argument(c, expr.operand, op)
         case pg.Gather():
             op = begin(c, "gather", expr.span)
-            memory(c, expr.table, op)
+            memory(c, expr.table, expr.table.span, op)
             _argument(c, expr.indices, op)
         case pg.Contract():
             op = begin(c, expr.op, expr.span)
@@ -102,7 +102,7 @@ def _anchor(c: Collector, expr: pg.Reduce | pg.Shape | pg.Gather | pg.Contract) 
 def _argument(c: Collector, expr: pg.Expr, op: Operation) -> None:
     core = as_written(expr)
     if isinstance(core, pg.TileRead):
-        memory(c, core.place, op)
+        memory(c, core.place, core.span, op)
     elif is_tile(core):
         value(c, core)
     else:

@@ -130,7 +130,6 @@ kernel lane_of_max(X: tensor<f32>[256], O: tensor<i32>[8]) {
         "fn product(a, b) = a * b\n\n" + fold_example("product", "reduce<over ctx.lane>(x, product)", "f32"),
         ("The function must be associative and commutative.", *FOLD_NOTES),
         brackets=OVER,
-        supported=False,
     ),
     Builtin(
         "shfl",
