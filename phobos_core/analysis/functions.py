@@ -7,19 +7,16 @@ the types of everything, only a call knows: see `inlining`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
+from phobos_core.analysis.copying import FIELDS, NOTHING, Copier, copier
 from phobos_core.analysis.places import diagnostic, see
 from phobos_core.language.builtins import BUILTIN_NAMES
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import ast
 
 NESTING = (ast.Block, ast.If, *get_args(ast.Expr))
-FIELDS: Mapping[type, tuple[str, ...]] = {
-    kind: tuple(each.name for each in fields(kind))
-    for kind in (*get_args(ast.Expr), *get_args(ast.Stmt), *get_args(ast.Subscript), *get_args(ast.TypeExpr), ast.Block)
-}
 
 DefinitionKind: TypeAlias = Literal["parameter", "let", "var", "loop variable"]
 
@@ -37,7 +34,8 @@ class Definition:
 class Facts:
     """`references` has each name that the function itself binds, `calls` each call of another function; any other name
     is resolved at the call. `named` has the parameters that must be passed a name, each with where it is indexed or
-    assigned, and `uses` how often each parameter is read. `size` counts the nodes of the body, `height` its levels."""
+    assigned, and `uses` how often each parameter is read. `size` counts the nodes of the body, `height` its levels.
+    `copy` makes the body of a call."""
 
     references: tuple[tuple[ast.Span, Definition], ...]
     definitions: tuple[Definition, ...]
@@ -46,6 +44,7 @@ class Facts:
     uses: Mapping[str, int]
     size: int
     height: int
+    copy: Copier
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -74,8 +73,10 @@ def facts_of(function: ast.Function) -> Facts:
         reader.error("duplicate-name", param.span, message, see(earlier.span, "declared here"))
     if isinstance(function.body, ast.Block):
         reader.block(function.body, _Scope(scope), loops=0, depth=1)
+        replaced = NOTHING
     else:
         reader.expression(function.body, _Scope(scope), depth=1)
+        replaced = frozenset(scope)
     if function.name.text in BUILTIN_NAMES:
         message = f"`{function.name.text}` is a built-in, and every call of that name means it"
         reader.error("builtin-redefined", function.name.span, message, help="choose another name")
@@ -87,6 +88,7 @@ def facts_of(function: ast.Function) -> Facts:
         reader.uses,
         reader.size,
         reader.height,
+        copier(function.body, replaced),
         tuple(reader.diagnostics),
     )
 
