@@ -34,14 +34,14 @@ class Definition:
 class Facts:
     """`references` has each name that the function itself binds, `calls` each call of another function; any other name
     is resolved at the call. `named` has the parameters that must be passed a name, each with where it is indexed or
-    assigned, and `uses` how often each parameter is read. `size` counts the nodes of the body, `height` its levels.
-    `copy` makes the body of a call."""
+    assigned, and `unused` those that the body does not mention. `size` counts the nodes of the body, `height` its
+    levels. `copy` makes the body of a call."""
 
     references: tuple[tuple[ast.Span, Definition], ...]
     definitions: tuple[Definition, ...]
     calls: tuple[ast.Name, ...]
     named: Mapping[str, ast.Span]
-    uses: Mapping[str, int]
+    unused: tuple[str, ...]
     size: int
     height: int
     copy: Copier
@@ -85,7 +85,7 @@ def facts_of(function: ast.Function) -> Facts:
         tuple(reader.definitions),
         tuple(reader.calls),
         reader.named,
-        reader.uses,
+        tuple(name for name in scope if name not in reader.used),
         reader.size,
         reader.height,
         copier(function.body, replaced),
@@ -116,7 +116,7 @@ class _Reader:
     definitions: list[Definition] = field(default_factory=list)
     calls: list[ast.Name] = field(default_factory=list)
     named: dict[str, ast.Span] = field(default_factory=dict)
-    uses: dict[str, int] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     size: int = 0
     height: int = 0
@@ -135,7 +135,7 @@ class _Reader:
         if found is not None:
             self.references.append((node.span, found))
             if found.kind == "parameter":
-                self.uses[found.name] = self.uses.get(found.name, 0) + 1
+                self.used.add(found.name)
         return found
 
     def needs_name(self, node: ast.Expr, scope: _Scope, where: ast.Span) -> None:

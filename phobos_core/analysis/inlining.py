@@ -8,7 +8,7 @@ scope of its own inside the caller's: a parameter passed a name is that name's s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from phobos_core.analysis import program as pg
@@ -60,7 +60,10 @@ def in_place(cx: Context, node: ast.Call, known: KnownFunction, at: Site, check:
         check_alone(cx, node.args, at.part)
         return None
     given = {param.text: arg for param, arg in zip(function.params, node.args, strict=True)}
-    _check_unused(cx, known, given, at)
+    if known.facts.unused:
+        out, cx.out = cx.out, []
+        check_alone(cx, [given[name] for name in known.facts.unused], at)
+        cx.out = out
     body = known.facts.copy(frame, given)
     return _in_body(cx, known, lambda: check(body))
 
@@ -74,13 +77,6 @@ def _in_body(cx: Context, known: KnownFunction, check: Callable[[], T]) -> T:
     cx.inlined_height -= known.facts.height
     cx.rules = rules
     return value
-
-
-def _check_unused(cx: Context, known: KnownFunction, given: Mapping[str, ast.Expr], at: Site) -> None:
-    """Reports mistakes in arguments that the body leaves out."""
-    out, cx.out = cx.out, []
-    check_alone(cx, [arg for name, arg in given.items() if name not in known.facts.uses], at)
-    cx.out = out
 
 
 def check_alone(cx: Context, args: Iterable[ast.Expr], at: Site) -> None:
@@ -101,11 +97,11 @@ def argument_rule(rule: Rule) -> Rule:
         if cx.inlined_size > MOST_INLINED:
             _too_much(cx, node.span)
             return None
-        stands = node.span.stands
-        if stands is None:
+        span = node.span
+        if span.stands is None or type(node) is ast.Name:  # a name alone is as the body has it
             return rule(cx, node, at)
-        value = rule(cx, at_span(node, node.span.own), at)
-        return None if value is None else standing(value, stands)
+        value = rule(cx, at_span(node, span.own), at)
+        return None if value is None else standing(value, span.stands)
 
     return check
 
@@ -255,8 +251,7 @@ def _enter(cx: Context, node: ast.Call, known: KnownFunction) -> ast.Frame | Non
 
 def _entered(cx: Context, call: ast.Span, known: KnownFunction) -> ast.Frame | None:
     name = known.ast.name.text
-    around = _around(call)
-    if name in around:
+    if call.frame is not None and name in (around := _around(call)):
         _recursive(cx, call, (*around[around.index(name) :], name))
         return None
     if known.statement:
