@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 
 from phobos_core.analysis.program import Requirement
 from phobos_core.analysis.symbolic import sym
 from phobos_core.ir.integers import Integers, of_kernel
 from phobos_core.ir.module import Kernel, Value
 from phobos_core.ir.rewrite import Index
-from phobos_core.ir.tree import buffer_of, view_of
+from phobos_core.ir.tree import buffer_of, stages_of, view_of
 from phobos_core.ir.types import MemType, ViewType
 
 # The widest access of a thread.
@@ -51,15 +51,49 @@ class Vectors:
                 needed -= {dim}
         return Width(best, tuple(sorted(needed)))
 
+    def widest_run(self, mem: Value, indices: Sequence[Value], length: int) -> Width:
+        """The widest access that divides a run of `length` elements along the last axis, from the element at the
+        indices on."""
+        everything = self._kernel.assumed
+        best = self._of_run(mem, indices, length, everything)
+        needed = everything
+        for dim in sorted(everything):
+            if self._of_run(mem, indices, length, needed - {dim}) == best:
+                needed -= {dim}
+        return Width(best, tuple(sorted(needed)))
+
+    def multiple(self, mem: Value, indices: Sequence[Value], believed: frozenset[str]) -> int:
+        """The largest number known to divide how many elements the one at the indices is from the first; 0 for 0.
+
+        Of a buffer with several copies, from the first of the first."""
+        facts = self._believing(believed)
+        found, row = 0, 1
+        if stages_of(self._index, mem) > 1:
+            assert isinstance(mem.type, MemType)
+            found = prod(n for n in mem.type.shape if n is not None)
+        for axis in range(len(indices) - 1, -1, -1):
+            found = gcd(found, facts.range(indices[axis]).multiple * row)
+            extent = self.extent(mem, axis) if axis else 1
+            row *= extent if isinstance(extent, int) else facts.range(extent).multiple
+        return found
+
+    def _of_run(self, mem: Value, indices: Sequence[Value], length: int, believed: frozenset[str]) -> int:
+        assert isinstance(mem.type, MemType)
+        widest = gcd(length, _BYTES // mem.type.element.bytes)
+        return gcd(widest, self.multiple(mem, indices, believed))
+
     def requirements(self, dims: Iterable[str]) -> list[Requirement]:
         """That each of `dims` is the multiple that it was taken for."""
         return [_requirement(dim, self._kernel.divisors[dim]) for dim in dims]
 
     def _widest(self, views: Sequence[Value], extent: int, believed: frozenset[str]) -> int:
+        facts = self._believing(believed)
+        return min((self._of(view, extent, facts) for view in views), default=gcd(extent, _BYTES))
+
+    def _believing(self, believed: frozenset[str]) -> Integers:
         if believed not in self._facts:
             self._facts[believed] = of_kernel(self._kernel, believed)
-        facts = self._facts[believed]
-        return min((self._of(view, extent, facts) for view in views), default=gcd(extent, _BYTES))
+        return self._facts[believed]
 
     def _of(self, view: Value, extent: int, facts: Integers) -> int:
         assert isinstance(view.type, ViewType)
