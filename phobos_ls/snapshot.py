@@ -6,7 +6,7 @@ protocol's, in the encoding agreed with the client; everything else counts bytes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,12 +16,19 @@ from phobos_core import analysis
 from phobos_core.analysis.check import AnalysisCache, CheckedFile, PlacedKernel
 from phobos_core.syntax import LineIndex, SourceFile
 from phobos_core.syntax.lines import Encoding
+from phobos_ls.memo import Memo
 from phobos_ls.settings import Settings
+
+
+def _go_on() -> None:
+    """The checkpoint of a snapshot that nobody gives up."""
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """`cache` belongs to the document and is used by one thread at a time."""
+    """`cache` belongs to the document, as does `memo`, which has what features remember from one version to the next;
+    both are used by one thread at a time. `known_lines` are those of the text where somebody has found them.
+    `checkpoint` is called between the kernels of a check, which it leaves where it raises."""
 
     uri: str
     version: int | None
@@ -29,10 +36,13 @@ class Snapshot:
     settings: Settings = field(default_factory=Settings)
     encoding: Encoding = "utf-16"
     cache: AnalysisCache | None = None
+    known_lines: LineIndex | None = None
+    checkpoint: Callable[[], None] = _go_on
+    memo: Memo = field(default_factory=Memo)
 
     @cached_property
     def lines(self) -> LineIndex:
-        return LineIndex(self.source.text)
+        return self.known_lines or LineIndex(self.source.text)
 
     @cached_property
     def checked(self) -> CheckedFile:
@@ -43,6 +53,7 @@ class Snapshot:
             target=options.target,
             index_bits=options.index_bits,
             cache=self.cache,
+            checkpoint=self.checkpoint,
         )
 
     @property

@@ -8,7 +8,7 @@ one diagnostic, with the calls.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -66,12 +66,16 @@ class AnalysisCache:
         self._facts: OrderedDict[bytes, Facts] = OrderedDict()
         self._capacity = capacity
 
+    def keep(self, most: int) -> None:
+        """How many results are kept from now on."""
+        self._capacity = most
+
     def facts(self, text: bytes, function: Function) -> Facts:
         found = self._facts.get(text)
         if found is None:
             found = self._facts[text] = facts_of(function)
         self._facts.move_to_end(text)
-        if len(self._facts) > self._capacity:
+        while len(self._facts) > self._capacity:
             self._facts.popitem(last=False)
         return found
 
@@ -86,7 +90,7 @@ class AnalysisCache:
         reached = tuple((name, texts.get(name)) for name in sorted(result.called))
         self._results[key] = (reached, result)
         self._results.move_to_end(key)
-        if len(self._results) > self._capacity:
+        while len(self._results) > self._capacity:
             self._results.popitem(last=False)
 
 
@@ -97,8 +101,13 @@ def check(
     target: str = "sm_80",
     index_bits: int = 64,
     cache: AnalysisCache | None = None,
+    checkpoint: Callable[[], None] | None = None,
 ) -> CheckedFile:
-    """Checks every kernel of a file. `dims` binds dimensions and overrides `@autotune` names, as `-D` does."""
+    """Checks every kernel of a file. `dims` binds dimensions and overrides `@autotune` names, as `-D` does.
+
+    `checkpoint` is called before each kernel. Where it raises, the check is given up, and what was found until then is
+    in the cache.
+    """
     options = Options(dict(dims or {}), target, index_bits)
     cache = cache or AnalysisCache()
     syntax_errors = sorted(diagnostic.start for diagnostic in source.diagnostics if diagnostic.severity == "error")
@@ -112,6 +121,8 @@ def check(
         start, end = end, placed.offset + placed.item.span.end
         if not isinstance(placed.item, Kernel):
             continue
+        if checkpoint is not None:
+            checkpoint()
         damage = damage_of(source.text, syntax_errors, start, placed.offset, placed.item)
         result = _result(source, placed, placed.item, library, options, damage, cache)
         if result.diagnostics:

@@ -9,6 +9,7 @@ import argparse
 from collections.abc import Sequence
 
 from phobos_core import __version__
+from phobos_ls import options as lsp
 
 CHECK_FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 BUILD_FORMATS = (*CHECK_FORMATS, "html")
@@ -26,7 +27,7 @@ COMMANDS = {
     "doctor": "what was found: Python, LLVM, ptxas, driver, GPU, editors",
 }
 
-NOT_YET = ("tune", "lsp")
+NOT_YET = ("tune",)
 
 
 def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -53,6 +54,7 @@ def _parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentPars
         _shared(commands[name], BUILD_FORMATS if name == "build" else CHECK_FORMATS)
     _run(commands["run"])
     _fmt(commands["fmt"])
+    lsp.add_arguments(commands["lsp"])
     commands["explain"].add_argument("code", metavar="CODE", nargs="?", help="without one, all codes are listed")
     return parser, commands
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal, NamedTuple, TypeAlias
 
 Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
@@ -25,11 +26,24 @@ class Position(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class LineIndex:
     text: bytes
-    starts: tuple[int, ...] = field(init=False)
+    starts: tuple[int, ...] = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        starts = (0, *(match.end() for match in _LINE_END.finditer(self.text)))
-        object.__setattr__(self, "starts", starts)
+        if not self.starts:
+            starts = (0, *(match.end() for match in _LINE_END.finditer(self.text)))
+            object.__setattr__(self, "starts", starts)
+
+    def edited(self, start: int, end: int, replacement: bytes) -> LineIndex:
+        """The index of the text with the bytes from `start` to `end` replaced. Only lines near them are looked for."""
+        text = self.text[:start] + replacement + self.text[end:]
+        moved = len(text) - len(self.text)
+        # A `\r` before the edit and a `\n` after it may have become one line end, or have been one.
+        first = bisect_right(self.starts, max(start - 1, 0))
+        last = bisect_right(self.starts, end + 1)
+        low, high = self.starts[first - 1], min(end + 1 + moved, len(text))
+        ends = (match.end() for match in _LINE_END.finditer(text, low))
+        found = takewhile(lambda place: place <= high, ends)
+        return LineIndex(text, (*self.starts[:first], *found, *[place + moved for place in self.starts[last:]]))
 
     def position(self, offset: int, encoding: Encoding = "utf-8") -> Position:
         offset = min(max(offset, 0), len(self.text))

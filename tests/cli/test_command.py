@@ -28,7 +28,7 @@ def test_wrong_usage_is_2_with_the_usage(phobos: Phobos, arguments: tuple[str, .
     assert "usage: phobos" in ran.err
 
 
-@pytest.mark.parametrize("command", ["tune", "lsp"])
+@pytest.mark.parametrize("command", ["tune"])
 def test_commands_to_come_say_so(phobos: Phobos, command: str) -> None:
     ran = phobos(command, "x.ph", "--check")
     assert (ran.status, ran.out, ran.err) == (2, "", f"error: `phobos {command}` is not supported yet\n")

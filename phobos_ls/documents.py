@@ -1,0 +1,155 @@
+"""The open documents: their texts as the client edits them, and the snapshots that are read of them.
+
+In: `didOpen`, `didChange` and `didClose`, on the thread that reads messages, where an edit is some bytes moved and no
+more. Out: `Revision`s, each one text; a strand of `scheduling` makes a `Snapshot` of one when it is needed. Whatever
+edits lie between two snapshots, the parser is told of the one stretch in which their texts differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from lsprotocol import types as lsp
+
+from phobos_core.analysis import AnalysisCache
+from phobos_core.syntax import Edit, LineIndex, Parser, SourceFile
+from phobos_core.syntax.lines import Encoding
+from phobos_ls.memo import Memo
+from phobos_ls.scheduling import Pool, Strand
+from phobos_ls.settings import Settings
+from phobos_ls.snapshot import Snapshot
+
+# Results of kernels that are kept beside those of the text as it is, so that an edit can be undone for nothing.
+SPARE_RESULTS = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Revision:
+    """One text of a document. `lines` has the text."""
+
+    uri: str
+    version: int | None
+    lines: LineIndex
+
+
+class Reading:
+    """What is remembered of a document to read its next text with. Used by one job at a time."""
+
+    def __init__(self, strand: Strand) -> None:
+        self._strand = strand
+        self._parser = Parser()
+        self._cache = AnalysisCache()
+        self._memo = Memo()
+        self._last: Snapshot | None = None
+
+    def snapshot(self, revision: Revision, settings: Settings, encoding: Encoding) -> Snapshot:
+        last = self._last
+        known = last is not None and last.lines is revision.lines
+        if last is None or not known or last.settings != settings or last.version != revision.version:
+            source = last.source if last is not None and known else self._parse(revision.lines.text)
+            last = self._last = Snapshot(
+                revision.uri,
+                revision.version,
+                source,
+                settings,
+                encoding,
+                self._cache,
+                revision.lines,
+                self._strand.checkpoint,
+                self._memo,
+            )
+            self._memo.turn()
+            self._cache.keep(len(source.items) + SPARE_RESULTS)
+        return last
+
+    def _parse(self, text: bytes) -> SourceFile:
+        if self._last is None:
+            return self._parser.parse(text)
+        file = self._last.source
+        return self._parser.edit(file, [difference(file.text, text)])
+
+
+@dataclass(slots=True)
+class Document:
+    """An open document. `missing` says that its file was deleted or renamed under the editor."""
+
+    revision: Revision
+    strand: Strand
+    reading: Reading
+    missing: bool = False
+
+    @property
+    def uri(self) -> str:
+        return self.revision.uri
+
+    def change(
+        self, version: int | None, changes: list[lsp.TextDocumentContentChangeEvent], encoding: Encoding
+    ) -> None:
+        lines = self.revision.lines
+        for change in changes:
+            lines = _changed(lines, change, encoding)
+        self.revision = replace(self.revision, version=version, lines=lines)
+        self.missing = False
+
+
+@dataclass(slots=True)
+class Documents:
+    """Those that are open, by their URI."""
+
+    pool: Pool
+    encoding: Encoding = "utf-16"
+    _open: dict[str, Document] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(tuple(self._open.values()))
+
+    def get(self, uri: str) -> Document | None:
+        return self._open.get(uri)
+
+    def open(self, item: lsp.TextDocumentItem) -> Document:
+        strand = Strand(self.pool)
+        revision = Revision(item.uri, item.version, LineIndex(encoded(item.text)))
+        document = self._open[item.uri] = Document(revision, strand, Reading(strand))
+        return document
+
+    def close(self, uri: str) -> Document | None:
+        return self._open.pop(uri, None)
+
+
+def encoded(text: str) -> bytes:
+    """As the parser encodes a text: half a character, which an editor may send, is kept."""
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _changed(lines: LineIndex, change: lsp.TextDocumentContentChangeEvent, encoding: Encoding) -> LineIndex:
+    replacement = encoded(change.text)
+    if not isinstance(change, lsp.TextDocumentContentChangePartial):
+        return LineIndex(replacement)
+    place = change.range
+    start = lines.offset((place.start.line, place.start.character), encoding)
+    end = lines.offset((place.end.line, place.end.character), encoding)
+    return lines.edited(start, max(start, end), replacement)
+
+
+def difference(before: bytes, after: bytes) -> Edit:
+    """The smallest edit of one stretch that makes one text of another."""
+    shorter = min(len(before), len(after))
+    start = _common(shorter, lambda low, high: before[low:high] == after[low:high])
+    end = _common(
+        shorter - start,
+        lambda low, high: before[len(before) - high : len(before) - low] == after[len(after) - high : len(after) - low],
+    )
+    return Edit(start, len(before) - end, after[start : len(after) - end])
+
+
+def _common(most: int, same: Callable[[int, int], bool]) -> int:
+    """How far two texts are the same: halves are compared, so that no byte is looked at by itself."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if same(low, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

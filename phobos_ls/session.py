@@ -1,0 +1,304 @@
+"""What one client has told of itself, and what is done for it: its documents, its folders, and their diagnostics.
+
+The thread that reads messages calls what begins with the name of an event (`opened`, `changed`, ..); it computes
+nothing and returns at once. What is computed for a document is computed on the document's strand, and for files that
+are not open on one strand for all of them.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from lsprotocol import types as lsp
+from pygls.capabilities import get_capability
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from phobos_core.syntax import LineIndex
+from phobos_core.syntax.lines import Encoding
+from phobos_ls import diagnostics
+from phobos_ls.documents import Document, Documents, Reading, Revision
+from phobos_ls.scheduling import Pool, Strand
+from phobos_ls.snapshot import Snapshot
+from phobos_ls.workspace import SECTION, SUFFIX, Workspace, section
+
+log = logging.getLogger(__name__)
+
+Event: TypeAlias = Literal["opened", "changed", "saved", "closed", "configured"]
+# Told of each event of an open document, on the thread that reads messages.
+Listener: TypeAlias = Callable[[Event, Document], None]
+# What else is wrong with a text, as a build found out.
+Contributor: TypeAlias = Callable[[Snapshot], list[lsp.Diagnostic]]
+
+DIAGNOSTICS = "diagnostics"
+
+
+@dataclass
+class Session:
+    """`pulls` says that the client asks for diagnostics, and is never sent any. `listeners` and `contributors` are how
+    work of longer breath than a check, as builds, hears of texts and tells what it found."""
+
+    server: LanguageServer
+    capabilities: lsp.ClientCapabilities = field(default_factory=lsp.ClientCapabilities)
+    pool: Pool = field(default_factory=Pool)
+    workspace: Workspace = field(default_factory=Workspace)
+    documents: Documents = field(init=False)
+    closed: Strand = field(init=False)
+    listeners: list[Listener] = field(default_factory=list)
+    contributors: list[Contributor] = field(default_factory=list)
+    on_start: list[Callable[[], None]] = field(default_factory=list)
+    pulls: bool = False
+
+    def __post_init__(self) -> None:
+        self.documents = Documents(self.pool)
+        self.closed = Strand(self.pool)
+        self._closed_files = ClosedFiles(Reading(self.closed))
+        self._publishing = threading.Lock()
+        self._changed: dict[str, Document] = {}
+
+    def supports(self, capability: str) -> bool:
+        """A capability of the client by its path, as `workspace.configuration`."""
+        return bool(get_capability(self.capabilities, capability))
+
+    # The client's first message.
+
+    def start(self, params: lsp.InitializeParams, encoding: Encoding) -> None:
+        self.capabilities = params.capabilities
+        self.documents.encoding = encoding
+        self.pulls = get_capability(params.capabilities, "text_document.diagnostic") is not None
+        root = [lsp.WorkspaceFolder(params.root_uri, "")] if params.root_uri else []
+        self.workspace.add(params.workspace_folders or root)
+        self._complain(self.workspace.configure(section(params.initialization_options)))
+
+    def started(self) -> None:
+        """The client is ready to be asked."""
+        for start in self.on_start:
+            start()
+        registrations = []
+        if self.supports("workspace.did_change_configuration.dynamic_registration"):
+            registrations.append(lsp.Registration("configuration", lsp.WORKSPACE_DID_CHANGE_CONFIGURATION))
+        if self.supports("workspace.did_change_watched_files.dynamic_registration"):
+            watched = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher(f"**/*{SUFFIX}")])
+            registrations.append(lsp.Registration("files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, watched))
+        if registrations:
+            self._ask(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams(registrations))
+        self.ask_settings()
+
+    # Settings.
+
+    def ask_settings(self) -> None:
+        """Asks for the settings, common ones first, then of each folder."""
+        if not self.supports("workspace.configuration"):
+            return
+        folders = list(self.workspace.folders)
+        items = [lsp.ConfigurationItem(section=SECTION), *(lsp.ConfigurationItem(f, SECTION) for f in folders)]
+
+        def take(answers: Sequence[Any]) -> None:
+            # Nothing said in common leaves what the client said at its start.
+            if answers and answers[0] is not None:
+                self._complain(self.workspace.configure(answers[0]))
+            for folder, answer in zip(folders, answers[1:], strict=False):
+                if answer is not None:
+                    self._complain(self.workspace.configure(answer, folder))
+            self.configured()
+
+        self._ask(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items), take)
+
+    def sent_settings(self, given: Any) -> None:
+        """A client either sends all of its settings or says that they have changed."""
+        if self.supports("workspace.configuration"):
+            self.ask_settings()
+            return
+        self.workspace.forget_folders()
+        self._complain(self.workspace.configure(section(given)))
+        self.configured()
+
+    def configured(self) -> None:
+        for document in self.documents:
+            self._tell("configured", document)
+            self.analyse(document)
+        self.refresh()
+
+    def _complain(self, problems: Sequence[str]) -> None:
+        for problem in problems:
+            self.server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, problem))
+
+    # Documents.
+
+    def opened(self, item: lsp.TextDocumentItem) -> None:
+        before = self.documents.get(item.uri)
+        if before is not None:
+            before.strand.clear()
+        document = self.documents.open(item)
+        self._tell("opened", document)
+        self._changed[item.uri] = document
+
+    def changed(self, uri: str, version: int | None, changes: list[lsp.TextDocumentContentChangeEvent]) -> None:
+        document = self.documents.get(uri)
+        if document is None:
+            log.warning("a change of %s, which is not open, is not applied", uri)
+            return
+        document.change(version, changes, self.documents.encoding)
+        self._tell("changed", document)
+        self._changed[uri] = document
+
+    def saved(self, uri: str) -> None:
+        document = self.documents.get(uri)
+        if document is not None:
+            self._found(document)
+            self._tell("saved", document)
+
+    def was_closed(self, uri: str) -> None:
+        with self._publishing:
+            document = self.documents.close(uri)
+            self._changed.pop(uri, None)
+            if document is None:
+                return
+            document.strand.clear()
+            self._send(uri, None, [])
+        self._tell("closed", document)
+
+    def lost(self, uri: str) -> None:
+        """A file is deleted, or has another name now. An editor may still show its text, which is no file's."""
+        document = self.documents.get(uri)
+        if document is not None:
+            document.missing = True
+            self.analyse(document)
+        elif not self.pulls:
+            self._send(uri, None, [])
+
+    def seen(self, uri: str) -> None:
+        """A file is there, perhaps with another text."""
+        document = self.documents.get(uri)
+        if document is not None:
+            self._found(document)
+
+    def _found(self, document: Document) -> None:
+        if document.missing:
+            document.missing = False
+            self.analyse(document)
+
+    def quiet(self) -> None:
+        """No message waits to be read: what has changed is analysed, once however often it has."""
+        changed, self._changed = self._changed, {}
+        for document in changed.values():
+            self.analyse(document)
+
+    def _tell(self, event: Event, document: Document) -> None:
+        for listener in self.listeners:
+            listener(event, document)
+
+    # Snapshots, on a strand.
+
+    def snapshot(self, document: Document, revision: Revision) -> Snapshot:
+        return document.reading.snapshot(revision, self.workspace.settings(document.uri), self.documents.encoding)
+
+    def closed_snapshot(self, uri: str) -> Snapshot | None:
+        """Of a file that is not open, as it is on the disk. For the strand of such files."""
+        return self._closed_files.snapshot(uri, self)
+
+    # Diagnostics.
+
+    def analyse(self, document: Document) -> None:
+        if not self.pulls:
+            document.strand.later(DIAGNOSTICS, lambda: self._publish(document))
+
+    def refresh(self) -> None:
+        """What was answered before may have changed without a change of a text."""
+        if self.pulls and self.supports("workspace.diagnostics.refresh_support"):
+            self._ask(lsp.WORKSPACE_DIAGNOSTIC_REFRESH, None)
+
+    def recontribute(self, uri: str) -> None:
+        """A contributor has something else to say of a document."""
+        document = self.documents.get(uri)
+        if document is not None:
+            self.analyse(document)
+            self.refresh()
+
+    def diagnostics(self, snapshot: Snapshot) -> list[lsp.Diagnostic]:
+        document = self.documents.get(snapshot.uri)
+        if document is not None and document.missing:
+            return []
+        found = diagnostics.diagnostics(snapshot)
+        for contributor in self.contributors:
+            found += contributor(snapshot)
+        return found
+
+    def _publish(self, document: Document) -> None:
+        snapshot = self.snapshot(document, document.revision)
+        found = self.diagnostics(snapshot)
+        with self._publishing:
+            if self.documents.get(document.uri) is document:
+                self._send(document.uri, snapshot.version, found)
+
+    def _send(self, uri: str, version: int | None, found: list[lsp.Diagnostic]) -> None:
+        if not self.pulls:
+            self.server.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, version))
+
+    def workspace_report(self, params: lsp.WorkspaceDiagnosticParams) -> lsp.WorkspaceDiagnosticReport:
+        """Of every source below the folders that is not open: those that are have answers of their own."""
+        known = {each.uri: each.value for each in params.previous_result_ids}
+        items: list[diagnostics.WorkspaceReport] = []
+        for uri in self.workspace.sources():
+            self.closed.checkpoint()
+            if self.documents.get(uri) is None:
+                found = self._closed_files.diagnostics(uri, self)
+                items.append(diagnostics.workspace_report(uri, None, found, known.pop(uri, None)))
+        # What the client still shows of files that are gone.
+        for uri in known:
+            if self.documents.get(uri) is None:
+                items.append(lsp.WorkspaceFullDocumentDiagnosticReport(uri, []))
+        return lsp.WorkspaceDiagnosticReport(items)
+
+    def _ask(self, method: str, params: Any, take: Callable[[Any], None] | None = None) -> None:
+        """Asks the client. An answer that is an error is logged, and nothing is taken."""
+
+        def answered(future: Any) -> None:
+            error = future.exception()
+            if error is not None:
+                log.warning("the client answers %s with an error: %s", method, error)
+            elif take is not None:
+                take(future.result())
+
+        self.server.protocol.send_request(method, params).add_done_callback(answered)
+
+
+class ClosedFiles:
+    """What is known of files that are not open, by their size and time. Used by one job at a time."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._found: dict[str, tuple[Any, list[lsp.Diagnostic]]] = {}
+
+    def snapshot(self, uri: str, session: Session) -> Snapshot | None:
+        path = to_fs_path(uri)
+        try:
+            text = Path(path).read_bytes() if path else None
+        except OSError:
+            return None
+        if text is None:
+            return None
+        revision = Revision(uri, None, LineIndex(text.removeprefix(b"\xef\xbb\xbf")))
+        return self._reading.snapshot(revision, session.workspace.settings(uri), session.documents.encoding)
+
+    def diagnostics(self, uri: str, session: Session) -> list[lsp.Diagnostic]:
+        key = (_stamp(uri), session.workspace.settings(uri))
+        known = self._found.get(uri)
+        if known is None or known[0] != key:
+            snapshot = self.snapshot(uri, session)
+            known = self._found[uri] = key, [] if snapshot is None else diagnostics.diagnostics(snapshot)
+        return known[1]
+
+
+def _stamp(uri: str) -> tuple[int, int] | None:
+    path = to_fs_path(uri)
+    try:
+        state = Path(path).stat() if path else None
+    except OSError:
+        return None
+    return None if state is None else (state.st_mtime_ns, state.st_size)
