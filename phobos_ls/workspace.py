@@ -43,9 +43,12 @@ class Workspace:
             self.problems.pop(folder.uri, None)
 
     def configure(self, given: Any, folder: str | None = None) -> tuple[str, ...]:
-        """Takes settings, of one folder or of all that have none of their own. What is new wrong with them."""
+        """Takes settings, of one folder or of all that have none of their own; those that were stay where these are
+        none at all. What is new wrong with them."""
         settings, problems = read_settings(given)
-        if folder is None:
+        if given is not None and not isinstance(given, Mapping):
+            pass
+        elif folder is None:
             self.common = settings
         elif folder in self.folders:
             self.folders[folder] = settings

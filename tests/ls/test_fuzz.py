@@ -1,0 +1,198 @@
+"""Any text, through the whole server: every request that it announces is answered, with no error, and what it knows of
+a text after any edits is what it knows of that text opened anew.
+
+By default a sample. `PHOBOS_LS_FUZZ=20000` makes as many random edits, and takes every prefix of every example.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phobos_core.analysis import check
+from phobos_core.syntax import parse
+from phobos_core.syntax.lines import Encoding, LineIndex
+from phobos_ls import diagnostics
+from phobos_ls.documents import encoded
+from phobos_ls.server import FEATURES
+from phobos_ls.settings import Settings
+from phobos_ls.snapshot import Snapshot
+from phobos_ls.table import Feature
+from tests.ls.wire import URI, Wired, wire
+
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples").glob("*.ph"))
+EDITS = int(os.environ.get("PHOBOS_LS_FUZZ", "0"))
+SAMPLED = 12  # prefixes of each example, unless all are asked for
+SECONDS = 20.0  # in which all requests about a text are answered, on a machine that does much else
+
+Params = dict[str, Any]
+DOCUMENT: Params = {"textDocument": {"uri": URI}}
+CLIENT = {
+    "general": {"positionEncodings": ["utf-16"]},
+    "textDocument": {
+        "diagnostic": {},
+        "publishDiagnostics": {"relatedInformation": True, "tagSupport": {"valueSet": [1, 2]}},
+        "rename": {"prepareSupport": True},
+    },
+}
+
+
+def _at(place: Params) -> Params:
+    return {**DOCUMENT, "position": place}
+
+
+def _between(start: Params, end: Params) -> Params:
+    return {**DOCUMENT, "range": {"start": start, "end": end}}
+
+
+_STYLE = {"tabSize": 2, "insertSpaces": True}
+# The parameters of each request about a document, from the place of the cursor, the start and the end of the text.
+PARAMETERS: Mapping[str, Callable[[Params, Params, Params], Params]] = {
+    "textDocument/diagnostic": lambda at, start, end: DOCUMENT,
+    "textDocument/hover": lambda at, start, end: _at(at),
+    "textDocument/completion": lambda at, start, end: {**_at(at), "context": {"triggerKind": 1}},
+    "textDocument/signatureHelp": lambda at, start, end: _at(at),
+    "textDocument/declaration": lambda at, start, end: _at(at),
+    "textDocument/definition": lambda at, start, end: _at(at),
+    "textDocument/typeDefinition": lambda at, start, end: _at(at),
+    "textDocument/implementation": lambda at, start, end: _at(at),
+    "textDocument/references": lambda at, start, end: {**_at(at), "context": {"includeDeclaration": True}},
+    "textDocument/documentHighlight": lambda at, start, end: _at(at),
+    "textDocument/prepareRename": lambda at, start, end: _at(at),
+    "textDocument/documentSymbol": lambda at, start, end: DOCUMENT,
+    "textDocument/documentLink": lambda at, start, end: DOCUMENT,
+    "textDocument/semanticTokens/full": lambda at, start, end: DOCUMENT,
+    "textDocument/semanticTokens/full/delta": lambda at, start, end: {**DOCUMENT, "previousResultId": "0"},
+    "textDocument/semanticTokens/range": lambda at, start, end: _between(start, at),
+    "textDocument/foldingRange": lambda at, start, end: DOCUMENT,
+    "textDocument/selectionRange": lambda at, start, end: {**DOCUMENT, "positions": [at, start, end]},
+    "textDocument/prepareCallHierarchy": lambda at, start, end: _at(at),
+    "textDocument/codeAction": lambda at, start, end: {**_between(at, at), "context": {"diagnostics": []}},
+    "textDocument/codeLens": lambda at, start, end: DOCUMENT,
+    "textDocument/inlayHint": lambda at, start, end: _between(start, end),
+    "textDocument/formatting": lambda at, start, end: {**DOCUMENT, "options": _STYLE},
+    "textDocument/rangeFormatting": lambda at, start, end: {**_between(start, at), "options": _STYLE},
+    "textDocument/onTypeFormatting": lambda at, start, end: {**_at(at), "ch": "}", "options": _STYLE},
+}
+# A new name is for `textDocument/rename` to refuse, with a reason: an error by right. Requests of our own have
+# parameters of their own, and tests beside them.
+APART = {"textDocument/rename"}
+ASKED = [line.method for line in FEATURES if isinstance(line, Feature) and not line.method.startswith("phobos/")]
+
+
+def test_every_request_about_a_document_is_asked() -> None:
+    assert set(ASKED) - APART <= set(PARAMETERS)
+
+
+def position(text: str, index: int, encoding: Encoding = "utf-16") -> Params:
+    line, column = LineIndex(encoded(text)).position(len(encoded(text[:index])), encoding)
+    return {"line": line, "character": column}
+
+
+def ask_everything(wired: Wired, text: str, index: int) -> None:
+    """All requests at once, as an editor asks: each has an answer in time, and no answer is an error."""
+    places = position(text, index), position(text, 0), position(text, len(text))
+    begun = time.monotonic()
+    asked = {m: wired.client.begin(m, PARAMETERS[m](*places)) for m in ASKED if m not in APART}
+    for method, msg_id in asked.items():
+        answer = wired.client.answer(msg_id, SECONDS)
+        assert "error" not in answer, (method, answer["error"], text)
+    assert time.monotonic() - begun < SECONDS
+
+
+def same_as_fresh(wired: Wired, text: str) -> None:
+    """What the server knows of a document is what it would know of its text."""
+    shown = wired.client.request("textDocument/diagnostic", DOCUMENT)["items"]  # it has read every edit by then
+    document = wired.server.session.documents.get(URI)
+    assert document is not None
+    assert document.revision.lines.text == encoded(text)
+    known = document.reading.snapshot(document.revision, Settings(), "utf-16")
+    fresh = Snapshot(URI, known.version, parse(text))
+    assert known.source == fresh.source, text
+    assert known.checked.diagnostics == check(fresh.source).diagnostics, text
+    expected = diagnostics.diagnostics(fresh, wired.server.session.shown)
+    converter = wired.server.messages._converter
+    assert shown == [converter.unstructure(each) for each in expected], text
+
+
+def prefixes(text: str) -> Iterator[int]:
+    if EDITS:
+        return iter(range(len(text) + 1))
+    chance = random.Random(len(text))
+    return iter(sorted({0, len(text), *(chance.randint(0, len(text)) for _ in range(SAMPLED))}))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_prefix_of_every_example(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    with wire(capabilities=CLIENT) as wired:
+        wired.open("")
+        before = 0
+        for version, end in enumerate(prefixes(text), 2):
+            place = position(text, before)
+            change = {"range": {"start": place, "end": place}, "text": text[before:end]}
+            wired.change([change], version=version)
+            before = end
+            ask_everything(wired, text[:end], end)
+            if not EDITS or end % 50 == 0:
+                same_as_fresh(wired, text[:end])
+        assert not [m for m in wired.client.pending() if m.get("method") == "window/logMessage"]
+
+
+PIECES = [
+    *"{}()[]<>,;:.=+-*/@",
+    "\n", "\r\n", "\r", " ", "  ", "\t", "\v", "\0", "é", "語", "😀", "\ud83d", "\u2028",
+    "let ", "var ", "kernel ", "fn ", "for i in range(0, 4) {", "if ", "while ", "ctx.", "ctx.lane", "return", "break",
+    "tile<f32>[64, 64]", "tensor<f16>", "dot(", "sum<over ctx.lane>(", "where(", ":+ ", "@autotune(T in [1, 2])\n",
+    "kernel k(A: tensor<f32>[N]) {\n", "fn f(x) = x\n", "f(", "1", "0.5", "// ", "acc", "A[",
+]  # fmt: skip
+
+
+def edited(text: str, chance: random.Random, other: str) -> tuple[int, int, str]:
+    """A place in a text and what is written there: a piece, some of another text, or nothing."""
+    start = chance.randint(0, len(text))
+    end = min(len(text), start + chance.choice((0, 0, 0, 1, 1, 2, 5, 40, 200)))
+    match chance.randrange(8):
+        case 0:
+            at = chance.randrange(len(other))
+            return start, end, other[at : at + chance.randint(1, 120)]
+        case 1 | 2:
+            return start, max(end, min(len(text), start + 1)), ""
+        case _:
+            return start, end, "".join(chance.choices(PIECES, k=chance.choice((1, 1, 1, 2))))
+
+
+def whole_characters(text: str, index: int) -> int:
+    """The nearest place before, that is not inside a line end: it has no position."""
+    return index - 1 if text[:index].endswith("\r") and text[index:].startswith("\n") else index
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_edits(seed: int) -> None:
+    chance = random.Random(seed)
+    texts = [path.read_text(encoding="utf-8") for path in EXAMPLES]
+    text = chance.choice(texts)
+    with wire(capabilities=CLIENT) as wired:
+        wired.open(text)
+        for version in range(2, 2 + (EDITS or 240) // 4):
+            start, end, new = edited(text, chance, chance.choice(texts))
+            start, end = whole_characters(text, start), whole_characters(text, end)
+            end = max(start, end)
+            places = {"start": position(text, start), "end": position(text, end)}
+            wired.change([{"range": places, "text": new}], version=version)
+            text = text[:start] + new + text[end:]
+            if version % 3 == 0:
+                ask_everything(wired, text, start)
+            if version % (50 if EDITS else 10) == 0:
+                same_as_fresh(wired, text)
+            if len(text) > 6000 or version % 200 == 0:
+                text = chance.choice(texts)
+                wired.replace(text, version=version)
+        assert not [m for m in wired.client.pending() if m.get("method") == "window/logMessage"]
