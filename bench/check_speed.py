@@ -28,14 +28,14 @@ FUNCTION = re.compile(r"^fn (?:[^{\n]*|.*?^\})$", re.MULTILINE | re.DOTALL)
 FORBIDDEN = ("numpy", "llvmlite")
 
 
-def long_file(sources: Sequence[str]) -> str:
-    """The sources, each copy of a kernel under a name of its own, cut at the first whole source past 1,000 lines; each
-    function once."""
+def long_file(sources: Sequence[str], lines: int = LINES) -> str:
+    """The sources, each copy of a kernel under a name of its own, cut at the first whole source past so many lines;
+    each function once."""
     text, copy = "", 0
     while True:
         for source in sources:
             text += NAME.sub(rf"kernel \1_{copy}", source if copy == 0 else FUNCTION.sub("", source)) + "\n"
-            if text.count("\n") >= LINES:
+            if text.count("\n") >= lines:
                 return text
         copy += 1
 

@@ -72,7 +72,7 @@ def converse(server: Server, read: Callable[[], bytes], send: Callable[[bytes], 
     return messages.exit_code
 
 
-def serve_stdio(make: Callable[[], Server] = Server) -> int:
+def serve_stdio(make: Callable[[], Server]) -> int:
     """Nothing but messages may be on the standard output: whatever else is printed goes to the standard error."""
     source, sink = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -96,7 +96,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def serve_tcp(host: str, port: int) -> int:
+def serve_tcp(make: Callable[[], Server], host: str, port: int) -> int:
     """Any number of clients, each with a server of its own, until the process is ended."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.create_server((host, port), family=family) as listening:
@@ -104,10 +104,10 @@ def serve_tcp(host: str, port: int) -> int:
         while True:
             connection, _ = listening.accept()
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=_serve_socket, args=(connection,), daemon=True).start()
+            threading.Thread(target=_serve_socket, args=(make(), connection), daemon=True).start()
 
 
-def _serve_socket(connection: socket.socket) -> None:
+def _serve_socket(server: Server, connection: socket.socket) -> None:
     def read() -> bytes:
         try:
             return connection.recv(CHUNK)
@@ -115,16 +115,16 @@ def _serve_socket(connection: socket.socket) -> None:
             return b""
 
     with connection:
-        converse(Server(), read, connection.sendall)
+        converse(server, read, connection.sendall)
 
 
-def serve_websocket(host: str, port: int) -> int:
+def serve_websocket(make: Callable[[], Server], host: str, port: int) -> int:
     """As `serve_tcp`, each message a message of the websocket."""
     from websockets.exceptions import ConnectionClosed
     from websockets.sync.server import ServerConnection, serve
 
     def handle(connection: ServerConnection) -> None:
-        server = Server()
+        server = make()
         messages = server.messages
         outbox = Outbox(lambda data: connection.send(data.decode("utf-8")))
         messages.set_writer(outbox, include_headers=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import logging
 import os
 import sys
@@ -31,18 +30,23 @@ def run(arguments: argparse.Namespace) -> int:
     logging.getLogger("pygls").setLevel(logging.ERROR)
     sys.setswitchinterval(SWITCH_SECONDS)
     from phobos_ls import connections
+    from phobos_ls.collector import Collector
+    from phobos_ls.scheduling import Pool
+    from phobos_ls.server import Server
 
-    # Syntax trees and results are many objects that live long. Looking through them for cycles at every keystroke would
-    # take longer than the keystroke.
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 20, 100)
+    collector = Collector()
+    pool = Pool(after_job=collector.after_job)
+    collector.start()
+
+    def make() -> Server:
+        return Server(pool=pool)
+
     try:
         if arguments.tcp:
-            return connections.serve_tcp(*arguments.tcp)
+            return connections.serve_tcp(make, *arguments.tcp)
         if arguments.ws:
-            return connections.serve_websocket(*arguments.ws)
-        return connections.serve_stdio()
+            return connections.serve_websocket(make, *arguments.ws)
+        return connections.serve_stdio(make)
     except OSError as error:
         print(f"error: cannot serve: {error.strerror or error}", file=sys.stderr)
         return 2

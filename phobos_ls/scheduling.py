@@ -58,10 +58,12 @@ class Job:
 class Pool:
     """Threads that run tasks, as many as were busy at once, up to a limit.
 
-    They are daemons: a server that is told to exit does not wait for what nobody will read.
+    They are daemons: a server that is told to exit does not wait for what nobody will read. `after_job` is called
+    when a job of a strand is done.
     """
 
-    def __init__(self, most: int = 4) -> None:
+    def __init__(self, most: int = 4, after_job: Task = lambda: None) -> None:
+        self.after_job = after_job
         self._most = most
         self._tasks: SimpleQueue[Task] = SimpleQueue()
         self._lock = threading.Lock()
@@ -156,6 +158,7 @@ class Strand:
                 self._left(job)
             except Exception:
                 log.exception("a job failed")
+            self._pool.after_job()
 
     def _left(self, job: Job) -> None:
         if job.dropped is not None:

@@ -18,7 +18,7 @@ from pygls.protocol import default_converter
 from phobos_core import __version__
 from phobos_ls import diagnostics
 from phobos_ls.lifecycle import LifecycleProtocol, Refused, State
-from phobos_ls.scheduling import Strand
+from phobos_ls.scheduling import Pool, Strand
 from phobos_ls.session import Session
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.table import Command, Feature, SessionFeature, Table, uri_of
@@ -55,11 +55,11 @@ FEATURES: Table = (
 class Server(LanguageServer):
     """One client's server. `protocol` receives its messages, `session` is what is known of it."""
 
-    def __init__(self, table: Table = FEATURES) -> None:
+    def __init__(self, table: Table = FEATURES, pool: Pool | None = None) -> None:
         super().__init__("phobos", __version__, protocol_cls=LifecycleProtocol, converter_factory=default_converter)
         assert isinstance(self.protocol, LifecycleProtocol)
         self.messages: LifecycleProtocol = self.protocol
-        self.session = Session(self)
+        self.session = Session(self, pool=pool or Pool())
         self._features = {line.method: line for line in table if not isinstance(line, Command)}
         self._commands = {line.name: line for line in table if isinstance(line, Command)}
         self._own: Mapping[str, Callable[[Any], Any]] = {
