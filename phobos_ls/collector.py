@@ -28,9 +28,8 @@ class Collector:
         self._last = time.monotonic()
 
     def start(self) -> None:
-        """What is loaded by now stays."""
-        gc.disable()
-        gc.collect()
+        """What is loaded by now stays. Python is told to collect nothing before that is loaded: it is hundreds of
+        classes, and no garbage."""
         gc.freeze()
         threading.Thread(target=self._watch, name="phobos-collector", daemon=True).start()
 

@@ -19,6 +19,7 @@ from phobos_ls.memo import Memo
 from phobos_ls.scheduling import Pool, Strand
 from phobos_ls.settings import Settings
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.uris import key
 
 # Results of kernels that are kept beside those of the text as it is, so that an edit can be undone for nothing.
 SPARE_RESULTS = 32
@@ -95,7 +96,7 @@ class Document:
 
 @dataclass(slots=True)
 class Documents:
-    """Those that are open, by their URI."""
+    """Those that are open."""
 
     pool: Pool
     encoding: Encoding = "utf-16"
@@ -105,16 +106,16 @@ class Documents:
         return iter(tuple(self._open.values()))
 
     def get(self, uri: str) -> Document | None:
-        return self._open.get(uri)
+        return self._open.get(key(uri))
 
     def open(self, item: lsp.TextDocumentItem) -> Document:
         strand = Strand(self.pool)
         revision = Revision(item.uri, item.version, LineIndex(encoded(item.text)))
-        document = self._open[item.uri] = Document(revision, strand, Reading(strand))
+        document = self._open[key(item.uri)] = Document(revision, strand, Reading(strand))
         return document
 
     def close(self, uri: str) -> Document | None:
-        return self._open.pop(uri, None)
+        return self._open.pop(key(uri), None)
 
 
 def encoded(text: str) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import sys
@@ -29,6 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     # What pygls has to say of messages is said by us.
     logging.getLogger("pygls").setLevel(logging.ERROR)
     sys.setswitchinterval(SWITCH_SECONDS)
+    gc.disable()  # see `collector`
     from phobos_ls import connections
     from phobos_ls.collector import Collector
     from phobos_ls.scheduling import Pool

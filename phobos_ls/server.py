@@ -48,7 +48,7 @@ FEATURES: Table = (
         absent=lambda: diagnostics.document_report([], None),
         needs="text_document.diagnostic",
     ),
-    SessionFeature(lsp.WORKSPACE_DIAGNOSTIC, _workspace_diagnostics, needs="text_document.diagnostic"),
+    SessionFeature(lsp.WORKSPACE_DIAGNOSTIC, _workspace_diagnostics, needs="text_document.diagnostic", over_files=True),
 )
 
 
@@ -93,10 +93,10 @@ class Server(LanguageServer):
             command = self._commands.get(params.command)
             if command is None:
                 raise Refused(f"there is no command `{params.command}`", lsp.ErrorCodes.InvalidParams)
-            return session.closed, partial(command.answer, list(params.arguments or ()), session)
+            return session.general, partial(command.answer, list(params.arguments or ()), session)
         feature = self._features[method]
         if isinstance(feature, SessionFeature):
-            return session.closed, partial(feature.answer, params, session)
+            return session.closed if feature.over_files else session.general, partial(feature.answer, params, session)
         uri = uri_of(params)
         if uri is None:
             raise Refused(f"`{method}` is about a document, and names none", lsp.ErrorCodes.InvalidParams)

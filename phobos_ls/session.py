@@ -1,23 +1,23 @@
 """What one client has told of itself, and what is done for it: its documents, its folders, and their diagnostics.
 
 The thread that reads messages calls what begins with the name of an event (`opened`, `changed`, ..); it computes
-nothing and returns at once. What is computed for a document is computed on the document's strand, and for files that
-are not open on one strand for all of them.
+nothing and returns at once. What is computed for a document is computed on the document's strand, for files that are
+not open on one strand for all of them (`closed`), and what is about no text on another (`general`).
 """
 
 from __future__ import annotations
 
+import codecs
 import logging
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from lsprotocol import types as lsp
 from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
-from pygls.uris import to_fs_path
+from pygls.uris import from_fs_path
 
 from phobos_core.syntax import LineIndex
 from phobos_core.syntax.lines import Encoding
@@ -25,6 +25,7 @@ from phobos_ls import diagnostics
 from phobos_ls.documents import Document, Documents, Reading, Revision
 from phobos_ls.scheduling import Pool, Strand
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.uris import key, read, stamp
 from phobos_ls.workspace import SECTION, SUFFIX, Workspace, section
 
 log = logging.getLogger(__name__)
@@ -48,6 +49,7 @@ class Session:
     pool: Pool = field(default_factory=Pool)
     workspace: Workspace = field(default_factory=Workspace)
     documents: Documents = field(init=False)
+    general: Strand = field(init=False)
     closed: Strand = field(init=False)
     listeners: list[Listener] = field(default_factory=list)
     contributors: list[Contributor] = field(default_factory=list)
@@ -57,7 +59,7 @@ class Session:
 
     def __post_init__(self) -> None:
         self.documents = Documents(self.pool)
-        self.closed = Strand(self.pool)
+        self.general, self.closed = Strand(self.pool), Strand(self.pool)
         self._closed_files = ClosedFiles(Reading(self.closed))
         self._publishing = threading.Lock()
         self._changed: dict[str, Document] = {}
@@ -73,8 +75,8 @@ class Session:
         self.documents.encoding = encoding
         self.shown = diagnostics.shown_by(params.capabilities)
         self.pulls = get_capability(params.capabilities, "text_document.diagnostic") is not None
-        root = [lsp.WorkspaceFolder(params.root_uri, "")] if params.root_uri else []
-        self.workspace.add(params.workspace_folders or root)
+        root = params.root_uri or (from_fs_path(params.root_path) if params.root_path else None)
+        self.workspace.add(params.workspace_folders or ([lsp.WorkspaceFolder(root, "")] if root else []))
         self._complain(self.workspace.configure(section(params.initialization_options)))
 
     def started(self) -> None:
@@ -138,7 +140,7 @@ class Session:
             before.strand.clear()
         document = self.documents.open(item)
         self._tell("opened", document)
-        self._changed[item.uri] = document
+        self._changed[key(item.uri)] = document
 
     def changed(self, uri: str, version: int | None, changes: list[lsp.TextDocumentContentChangeEvent]) -> None:
         document = self.documents.get(uri)
@@ -147,7 +149,7 @@ class Session:
             return
         document.change(version, changes, self.documents.encoding)
         self._tell("changed", document)
-        self._changed[uri] = document
+        self._changed[key(uri)] = document
 
     def saved(self, uri: str) -> None:
         document = self.documents.get(uri)
@@ -158,11 +160,11 @@ class Session:
     def was_closed(self, uri: str) -> None:
         with self._publishing:
             document = self.documents.close(uri)
-            self._changed.pop(uri, None)
+            self._changed.pop(key(uri), None)
             if document is None:
                 return
             document.strand.clear()
-            self._send(uri, None, [])
+            self._send(document.uri, None, [])
         self._tell("closed", document)
 
     def lost(self, uri: str) -> None:
@@ -244,17 +246,18 @@ class Session:
 
     def workspace_report(self, params: lsp.WorkspaceDiagnosticParams) -> lsp.WorkspaceDiagnosticReport:
         """Of every source below the folders that is not open: those that are have answers of their own."""
-        known = {each.uri: each.value for each in params.previous_result_ids}
+        known = {key(each.uri): each for each in params.previous_result_ids}
         items: list[diagnostics.WorkspaceReport] = []
         for uri in self.workspace.sources():
             self.closed.checkpoint()
             if self.documents.get(uri) is None:
                 found = self._closed_files.diagnostics(uri, self)
-                items.append(diagnostics.workspace_report(uri, None, found, known.pop(uri, None)))
+                before = known.pop(key(uri), None)
+                items.append(diagnostics.workspace_report(uri, None, found, before.value if before else None))
         # What the client still shows of files that are gone.
-        for uri in known:
-            if self.documents.get(uri) is None:
-                items.append(lsp.WorkspaceFullDocumentDiagnosticReport(uri, []))
+        for gone in known.values():
+            if self.documents.get(gone.uri) is None:
+                items.append(lsp.WorkspaceFullDocumentDiagnosticReport(gone.uri, []))
         return lsp.WorkspaceDiagnosticReport(items)
 
     def _ask(self, method: str, params: Any, take: Callable[[Any], None] | None = None) -> None:
@@ -278,29 +281,19 @@ class ClosedFiles:
         self._found: dict[str, tuple[Any, list[lsp.Diagnostic]]] = {}
 
     def snapshot(self, uri: str, session: Session) -> Snapshot | None:
-        path = to_fs_path(uri)
-        try:
-            text = Path(path).read_bytes() if path else None
-        except OSError:
-            return None
+        text = read(uri)
         if text is None:
             return None
-        revision = Revision(uri, None, LineIndex(text.removeprefix(b"\xef\xbb\xbf")))
+        revision = Revision(uri, None, LineIndex(text.removeprefix(codecs.BOM_UTF8)))
         return self._reading.snapshot(revision, session.workspace.settings(uri), session.documents.encoding)
 
     def diagnostics(self, uri: str, session: Session) -> list[lsp.Diagnostic]:
-        key = (_stamp(uri), session.workspace.settings(uri))
+        state = (stamp(uri), session.workspace.settings(uri))
         known = self._found.get(uri)
-        if known is None or known[0] != key:
+        if known is None or known[0] != state:
             snapshot = self.snapshot(uri, session)
-            known = self._found[uri] = key, [] if snapshot is None else diagnostics.diagnostics(snapshot, session.shown)
+            known = self._found[uri] = (
+                state,
+                [] if snapshot is None else diagnostics.diagnostics(snapshot, session.shown),
+            )
         return known[1]
-
-
-def _stamp(uri: str) -> tuple[int, int] | None:
-    path = to_fs_path(uri)
-    try:
-        state = Path(path).stat() if path else None
-    except OSError:
-        return None
-    return None if state is None else (state.st_mtime_ns, state.st_size)

@@ -40,12 +40,14 @@ class Feature:
 
 @dataclass(frozen=True, slots=True)
 class SessionFeature:
-    """About no single document: a request or command over the workspace, or about something found before."""
+    """About no single document: a request over the workspace, or about something found before. One `over_files` looks
+    into files that are not open, and waits for others that do."""
 
     method: str
     answer: SessionAnswer
     options: Any = None
     needs: str | None = None
+    over_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from lsprotocol import types as lsp
-from pygls.uris import from_fs_path, to_fs_path
+from pygls.uris import from_fs_path
 
 from phobos_ls.settings import Settings, read_settings
+from phobos_ls.uris import key, path_of
 
 SECTION = "phobos"
 SUFFIX = ".ph"
@@ -34,13 +36,13 @@ class Workspace:
     problems: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def add(self, folders: Sequence[lsp.WorkspaceFolder]) -> None:
-        for folder in folders:
-            self.folders.setdefault(folder.uri, None)
+        """Folders are replaced and not changed: a thread that computes may be looking at them."""
+        self.folders = {**{folder.uri: None for folder in folders}, **self.folders}
 
     def remove(self, folders: Sequence[lsp.WorkspaceFolder]) -> None:
-        for folder in folders:
-            self.folders.pop(folder.uri, None)
-            self.problems.pop(folder.uri, None)
+        gone = {key(folder.uri) for folder in folders}
+        self.folders = {uri: settings for uri, settings in self.folders.items() if key(uri) not in gone}
+        self.problems = {uri: found for uri, found in self.problems.items() if key(uri) not in gone}
 
     def configure(self, given: Any, folder: str | None = None) -> tuple[str, ...]:
         """Takes settings, of one folder or of all that have none of their own; those that were stay where these are
@@ -51,7 +53,7 @@ class Workspace:
         elif folder is None:
             self.common = settings
         elif folder in self.folders:
-            self.folders[folder] = settings
+            self.folders = {**self.folders, folder: settings}
         known = {problem for found in self.problems.values() for problem in found}
         self.problems[folder or ""] = problems
         return tuple(problem for problem in problems if problem not in known)
@@ -67,14 +69,14 @@ class Workspace:
 
     def folder_of(self, uri: str) -> str | None:
         """The innermost folder that a file lies in."""
-        around = (folder for folder in self.folders if _is_below(uri, folder))
-        return max(around, key=len, default=None)
+        around = [folder for folder in self.folders if _is_below(key(uri), key(folder))]
+        return max(around, key=len) if around else None
 
     def sources(self) -> Iterator[str]:
         """The URIs of the sources below the folders, in their order."""
         found: set[str] = set()
         for folder in self.folders:
-            root = to_fs_path(folder)
+            root = path_of(folder)
             for path in _below(root) if root else ():
                 uri = from_fs_path(path)
                 if uri is not None and uri not in found:
@@ -93,7 +95,7 @@ def _is_below(uri: str, folder: str) -> bool:
     return uri == folder or uri.startswith(folder if folder.endswith("/") else f"{folder}/")
 
 
-def _below(root: str) -> Iterator[str]:
+def _below(root: Path) -> Iterator[str]:
     for here, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in SKIPPED)
         yield from (os.path.join(here, name) for name in sorted(files) if name.endswith(SUFFIX))

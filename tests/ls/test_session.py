@@ -175,6 +175,59 @@ def test_a_file_that_is_not_open_is_read_from_the_disk(tmp_path: Path) -> None:
         assert codes(report["items"]) == ["unknown-name"]
 
 
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "",
+        "x",
+        "file://",
+        "file:///",
+        "file://[",
+        "file:///dev/zero",
+        "file:///no%00such",
+        "file:///no/such%FF.ph",
+        "untitled:Untitled-1",
+        "http://[::1/",
+        "file:///" + "a" * 5000,
+    ],
+)
+def test_a_document_that_is_no_file(uri: str) -> None:
+    with wire(capabilities=PULL) as wired:
+        report = wired.client.request("textDocument/diagnostic", {"textDocument": {"uri": uri}})
+        assert report["items"] == []
+        wired.open(WRONG, uri)
+        report = wired.client.request("textDocument/diagnostic", {"textDocument": {"uri": uri}})
+        assert codes(report["items"]) == ["unknown-name"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("file:///a/b%20%C3%A9.ph", "file:///a/b é.ph"),
+        ("file:///c%3A/k.ph", "file:///C:/k.ph"),
+        ("file:///a/b.ph", "file:///a/b.ph"),
+    ],
+)
+def test_two_ways_to_write_a_uri(first: str, second: str) -> None:
+    with wire() as wired:
+        wired.open(WRONG, first)
+        assert codes(wired.published(first)) == ["unknown-name"]
+        wired.replace(RIGHT, second)
+        assert codes(wired.published(first)) == []
+        wired.replace(WRONG, first, version=3)
+        assert codes(wired.published(first)) == ["unknown-name"]
+        wired.close(second)
+        assert wired.published(first) == []
+
+
+@pytest.mark.parametrize("root", ["rootUri", "rootPath"])
+def test_a_client_that_names_only_a_root(root: str, tmp_path: Path) -> None:
+    (tmp_path / "a.ph").write_text(WRONG)
+    named = {"rootUri": None, root: tmp_path.as_uri() if root == "rootUri" else str(tmp_path)}
+    with wire(capabilities=PULL, workspaceFolders=None, **named) as wired:
+        assert list(pull_workspace(wired)) == ["a.ph"]
+
+
 # When what is computed.
 
 
