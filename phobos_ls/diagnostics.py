@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from lsprotocol import types as lsp
+from pygls.capabilities import get_capability
 
-from phobos_core.language.diagnostic import Diagnostic, Severity
+from phobos_core.language.diagnostic import Diagnostic, Related, Severity
+from phobos_ls.explanations import link
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.unused import UNUSED, unused_names
 
@@ -30,26 +33,57 @@ Report: TypeAlias = lsp.RelatedFullDocumentDiagnosticReport | lsp.RelatedUnchang
 WorkspaceReport: TypeAlias = lsp.WorkspaceFullDocumentDiagnosticReport | lsp.WorkspaceUnchangedDocumentDiagnosticReport
 
 
-def diagnostics(snapshot: Snapshot) -> list[lsp.Diagnostic]:
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a client can show of a diagnostic besides its message. Related places that it cannot show go into that, and
+    faded names that it cannot fade are left out."""
+
+    related: bool = True
+    unnecessary: bool = True
+    links: bool = True
+
+
+def shown_by(capabilities: lsp.ClientCapabilities) -> Shown:
+    def capability(name: str) -> object:
+        return get_capability(capabilities, f"text_document.publish_diagnostics.{name}")
+
+    tags = capability("tag_support.value_set")
+    return Shown(
+        bool(capability("related_information")),
+        isinstance(tags, Sequence) and lsp.DiagnosticTag.Unnecessary in tags,
+        bool(capability("code_description_support")),
+    )
+
+
+def diagnostics(snapshot: Snapshot, shown: Shown) -> list[lsp.Diagnostic]:
     """What is wrong with a file, then what in it nothing reads."""
-    found = [shown(snapshot, each) for each in snapshot.checked.diagnostics]
-    return [*found, *_faded(snapshot)]
+    found = [diagnostic(snapshot, each, shown) for each in snapshot.checked.diagnostics]
+    return [*found, *_faded(snapshot)] if shown.unnecessary else found
 
 
-def shown(snapshot: Snapshot, found: Diagnostic) -> lsp.Diagnostic:
+def diagnostic(snapshot: Snapshot, found: Diagnostic, shown: Shown) -> lsp.Diagnostic:
+    """One finding as the client shows it."""
+    lines = [found.message, *([f"help: {found.help}"] if found.help else [])]
+    if not shown.related:
+        lines += [_told(snapshot, each) for each in found.related]
+    address = link(found.code) if shown.links else None
     return lsp.Diagnostic(
         snapshot.range(found.start, found.end),
-        f"{found.message}\nhelp: {found.help}" if found.help else found.message,
+        "\n".join(lines),
         SEVERITIES[found.severity],
         found.code,
-        lsp.CodeDescription(explanation(found.code)),
+        lsp.CodeDescription(address) if address else None,
         SOURCE,
-        related_information=[
-            lsp.DiagnosticRelatedInformation(snapshot.location(each.start, each.end), each.message)
-            for each in found.related
-        ]
-        or None,
+        related_information=[_related(snapshot, each) for each in found.related] or None if shown.related else None,
     )
+
+
+def _related(snapshot: Snapshot, place: Related) -> lsp.DiagnosticRelatedInformation:
+    return lsp.DiagnosticRelatedInformation(snapshot.location(place.start, place.end), place.message)
+
+
+def _told(snapshot: Snapshot, place: Related) -> str:
+    return f"line {snapshot.position(place.start).line + 1}: {place.message}"
 
 
 def _faded(snapshot: Snapshot) -> Iterator[lsp.Diagnostic]:
@@ -62,11 +96,6 @@ def _faded(snapshot: Snapshot) -> Iterator[lsp.Diagnostic]:
             source=SOURCE,
             tags=[lsp.DiagnosticTag.Unnecessary],
         )
-
-
-def explanation(code: str) -> str:
-    """Where the explanation of a code is, that `phobos explain` prints."""
-    return f"phobos-explain:/{code}"
 
 
 def result_id(found: Sequence[lsp.Diagnostic]) -> str:

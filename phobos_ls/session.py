@@ -53,6 +53,7 @@ class Session:
     contributors: list[Contributor] = field(default_factory=list)
     on_start: list[Callable[[], None]] = field(default_factory=list)
     pulls: bool = False
+    shown: diagnostics.Shown = field(default_factory=diagnostics.Shown)
 
     def __post_init__(self) -> None:
         self.documents = Documents(self.pool)
@@ -70,6 +71,7 @@ class Session:
     def start(self, params: lsp.InitializeParams, encoding: Encoding) -> None:
         self.capabilities = params.capabilities
         self.documents.encoding = encoding
+        self.shown = diagnostics.shown_by(params.capabilities)
         self.pulls = get_capability(params.capabilities, "text_document.diagnostic") is not None
         root = [lsp.WorkspaceFolder(params.root_uri, "")] if params.root_uri else []
         self.workspace.add(params.workspace_folders or root)
@@ -224,7 +226,7 @@ class Session:
         document = self.documents.get(snapshot.uri)
         if document is not None and document.missing:
             return []
-        found = diagnostics.diagnostics(snapshot)
+        found = diagnostics.diagnostics(snapshot, self.shown)
         for contributor in self.contributors:
             found += contributor(snapshot)
         return found
@@ -291,7 +293,7 @@ class ClosedFiles:
         known = self._found.get(uri)
         if known is None or known[0] != key:
             snapshot = self.snapshot(uri, session)
-            known = self._found[uri] = key, [] if snapshot is None else diagnostics.diagnostics(snapshot)
+            known = self._found[uri] = key, [] if snapshot is None else diagnostics.diagnostics(snapshot, session.shown)
         return known[1]
 
 

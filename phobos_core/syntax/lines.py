@@ -1,8 +1,8 @@
 """Byte offsets of a text <-> lines and columns, in each encoding that a language server may agree on.
 
 Lines end at `\\n`, `\\r\\n` and `\\r` and at nothing else, as in LSP and in the grammar. Lines and columns count
-from 0. A column past the end of its line means the end of the line; bytes that are not UTF-8 count as one unit
-each, so that every offset has a position.
+from 0. A column past the end of its line means the end of the line; half a surrogate pair, which an editor may send,
+counts as one unit, and so does each byte that is not UTF-8, so that every offset has a position.
 """
 
 from __future__ import annotations
@@ -63,11 +63,12 @@ class LineIndex:
             return start + min(max(column, 0), len(content))
         units = 0
         length = 0
-        for character in content.decode("utf-8", "surrogateescape"):
+        characters, errors = _characters(content)
+        for character in characters:
             units += 2 if encoding == "utf-16" and ord(character) > 0xFFFF else 1
             if units > column:
                 break
-            length += len(character.encode("utf-8", "surrogateescape"))
+            length += len(character.encode("utf-8", errors))
         return start + length
 
     def line(self, number: int) -> bytes:
@@ -82,7 +83,17 @@ class LineIndex:
 def _units(text: bytes, encoding: Encoding) -> int:
     if text.isascii():
         return len(text)
-    characters = text.decode("utf-8", "surrogateescape")
+    characters, _ = _characters(text)
     if encoding == "utf-32":
         return len(characters)
     return sum(2 if ord(character) > 0xFFFF else 1 for character in characters)
+
+
+def _characters(text: bytes) -> tuple[str, str]:
+    """The characters of a text, and how what is none is encoded again."""
+    for errors in ("strict", "surrogatepass"):
+        try:
+            return text.decode("utf-8", errors), errors
+        except UnicodeDecodeError:
+            continue
+    return text.decode("utf-8", "surrogateescape"), "surrogateescape"
