@@ -6,7 +6,7 @@ cost or save the user something as decisions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -28,7 +28,7 @@ from phobos_core.passes.split_loops import split_loops
 from phobos_core.passes.stage import stage
 from phobos_core.passes.unroll import unroll
 
-__all__ = ["PASSES", "PassError", "run"]
+__all__ = ["GENERAL_PATH", "PASSES", "Pass", "PassError", "run"]
 
 Pass: TypeAlias = Callable[[Kernel], Kernel]
 
@@ -50,15 +50,18 @@ PASSES: tuple[Pass, ...] = (
     residency,
 )
 
+# Every tile in shared memory: right for every program, and what the path through registers is compared with.
+GENERAL_PATH: tuple[Pass, ...] = tuple(step for step in PASSES if step is not promote)
 
-def run(kernel: Kernel, *, check: bool = False) -> Kernel:
-    """All passes in order. Raises `PassError` where the kernel cannot be built as the source asks.
+
+def run(kernel: Kernel, steps: Sequence[Pass] = PASSES, *, check: bool = False) -> Kernel:
+    """The passes in order. Raises `PassError` where the kernel cannot be built as the source asks.
 
     `check` verifies what goes in and what each pass gives.
     """
     if check:
         verify(kernel)
-    for step in PASSES:
+    for step in steps:
         kernel = step(kernel)
         if check:
             verify(kernel)
