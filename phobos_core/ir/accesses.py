@@ -26,7 +26,7 @@ from phobos_core.ir.schedule import (
     Sweep,
 )
 from phobos_core.ir.tree import INNER, Node, buffer_of, nodes, stages_of
-from phobos_core.ir.types import Layout, MemType, Patches, TileType, ViewType, element_of
+from phobos_core.ir.types import Layout, MemType, Patches, Rows, TileType, Type, ViewType, element_of
 
 # Two accesses with equal maps touch each byte from the same thread. None: from several threads, or not known.
 ThreadMap: TypeAlias = tuple[object, ...] | None
@@ -138,9 +138,7 @@ class Accesses:
 
     def _threads(self, op: Op, touch: Touch, region: Region) -> ThreadMap:
         match op.name:
-            case "store" if "schedule" in op.attrs:
-                return self._scheduled(op, touch.node, region)
-            case "hold" if "schedule" in op.attrs and _covered(op):
+            case "store" | "hold" if "schedule" in op.attrs:
                 return self._scheduled(op, touch.node, region)
             case "load":
                 layout = _layout(op)
@@ -156,10 +154,12 @@ class Accesses:
     def _scheduled(self, op: Op, node: Node | None, region: Region) -> ThreadMap:
         schedule: Schedule = op.attrs["schedule"]
         if node is None or (node.own and node.op.name == "load"):
-            return self._own(schedule, region)
+            return self._own(schedule, region) if op.name == "store" or _covered(op.result.type) else None
         if node.op.name != "load" or node.anchor is None:
             return None
         match schedule:
+            case RowFold(layout) if node.axes == (0, INNER) and layout.covers(region.shape):
+                return self._patches(layout, region)
             case RowReduction(lanes, vector) if node.axes == (0, INNER):
                 if lanes * vector == region.shape[-1]:
                     return self._cyclic(region, vector)
@@ -183,8 +183,12 @@ class Accesses:
                 return self._patches(schedule.layout(self._kernel.threads), region)
             case ColumnScan():
                 return self._columns(region)
-            case RowSweep() | RowFold():
-                return None
+            case RowSweep(layout):
+                return self._patches(layout.patches, region)
+            case RowFold(layout) if region.shape[-1] == 1:
+                return self._patches(layout.row_layout.patches, region)
+            case RowFold(layout):
+                return ("parts", layout.rows, layout.columns, self._where(region))
 
     def _patches(self, layout: Patches, region: Region) -> ThreadMap:
         if layout.tm == 1 and layout.tn == layout.vector and layout.columns * layout.tn == region.shape[-1]:
@@ -262,8 +266,13 @@ def _layout(op: Op) -> Layout | None:
     return type.layout if isinstance(type, TileType) else None
 
 
-def _covered(hold: Op) -> bool:
-    """Whether each thread reads its own elements only: past the extents it would read copies of another's."""
-    type = hold.result.type
+def _covered(type: Type) -> bool:
+    """Whether each thread makes its own elements of a tile only: past the extents it makes copies of another's."""
     assert isinstance(type, TileType)
-    return isinstance(type.layout, Patches) and type.layout.covers(type.shape)
+    match type.layout:
+        case Patches() as layout:
+            return layout.covers(type.shape)
+        case Rows() as layout:
+            return layout.patches.covers(type.shape)
+        case _:
+            return False

@@ -57,14 +57,14 @@ def nodes(index: Index, root: Value) -> Iterator[Node]:
             pending.append((operand, operand_axes, same, inside))
 
 
-def held(index: Index, root: Value) -> list[Value]:
-    """The tiles in registers that the tree of `root` reads."""
+def held(index: Index, root: Value, *, but_below: Value | None = None) -> list[Value]:
+    """The tiles in registers that the tree of `root` reads, not counting what only `but_below` is made of."""
     found: list[Value] = []
     pending = [root]
     seen: set[Value] = set()
     while pending:
         value = pending.pop()
-        if value in seen or not isinstance(value.type, TileType):
+        if value in seen or value is but_below or not isinstance(value.type, TileType):
             continue
         seen.add(value)
         op = index.definition.get(value)
