@@ -67,7 +67,7 @@ class _Planner:
         view, tile = (op.operands[0], op.operands[1]) if op.name == "store" else (None, op.operands[0])
         tree = list(nodes(self.index, tile))
         anchor = next((n.op for n in tree if OPS[n.op.name].anchor), None)
-        layout = self.layout(op, tile, anchor)
+        layout = self.layout(op, tile)
         match anchor.name if anchor else "":
             case "dot":
                 assert anchor is not None
@@ -92,12 +92,10 @@ class _Planner:
                 assert view is not None
                 return Sweep(self.vector(view, tree, _view_shape(view)[-1]))
 
-    def layout(self, op: Op, tile: Value, anchor: Op | None) -> Layout | None:
+    def layout(self, op: Op, tile: Value) -> Layout | None:
         """The one in which registers hold what is made, read or (by a `reduce`) folded; they fix which thread has which
         element. `Rows` where they fix no more than the rows."""
-        values = held(self.index, tile)
-        if op.name == "hold" and (anchor is None or anchor.name != "reduce"):
-            values.append(op.result)
+        values = [*held(self.index, tile), *(op.results if op.name == "hold" else ())]
         layouts = {v.type.layout for v in values if isinstance(v.type, TileType)}
         patches = [layout for layout in layouts if not isinstance(layout, Rows)]
         assert len(patches) <= 1
