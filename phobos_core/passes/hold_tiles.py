@@ -7,7 +7,7 @@ there: then each store that such a read may see is made as well, from the regist
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from phobos_core.ir.module import Block, Op, Value
@@ -31,46 +31,34 @@ class Plan:
 
 def hold_tiles(body: Block, plan: Plan) -> Block:
     index = Index(body)
-    seen = {token for tokens in plan.read.values() for token in tokens}
-    return without_unused(_Rewriter(index, plan, frozenset(_stores_seen(index, seen))).block(body))
+    held = _reaching(index, (index.definition[load].operands[1] for load in plan.loads))
+    stored = _reaching(index, (token for tokens in plan.read.values() for token in tokens))
+    return without_unused(_Rewriter(index, plan, held, stored).block(body))
 
 
-def _stores_seen(index: Index, tokens: set[Value]) -> Iterator[Value]:
-    """The tokens of the stores that gave, on some path, one of `tokens`."""
-    pending, known = list(tokens), set(tokens)
+def _reaching(index: Index, tokens: Iterable[Value]) -> set[Value]:
+    """The tokens that may stand for the same state of a tile as one of `tokens`, back to the stores that made it."""
+    pending = list(tokens)
+    known = set(pending)
     while pending:
-        token = pending.pop()
-        op = index.definition.get(token)
-        if op is not None and op.name == "store":
-            yield token
-            continue
-        more = [v for v in _before(index, token) if v not in known]
+        more = [v for v in _carried_as(index, pending.pop()) if v not in known]
         known.update(more)
         pending += more
+    return known
 
 
-def _before(index: Index, token: Value) -> Iterator[Value]:
-    """Whatever a token stands for that a loop or a branch carries."""
-    op = index.definition.get(token)
-    if op is not None:
-        if op.regions:
-            position = op.results.index(token)
-            regions = op.regions if op.name == "if" else op.regions[:1]
-            for region in regions:
-                yield _yielded(op, region)[position]
-            if op.name == "for":
-                yield op.operands[_FIRST_CARRIED["for"] + position]
-        return
-    op = index.owner.get(token)
-    if op is None:
-        return
-    for number, region in enumerate(op.regions):
-        arguments = region.args[1:] if op.name == "for" else region.args
-        if token in arguments:
-            position = arguments.index(token)
-            yield _yielded(op, op.regions[number - 1])[position]
-            if number == 0:
-                yield op.operands[_FIRST_CARRIED[op.name] + position]
+def _carried_as(index: Index, token: Value) -> Iterable[Value]:
+    """All that is carried in the place of `token` by a loop or a branch: what comes in, stands inside and goes out."""
+    op = index.definition.get(token) or index.owner.get(token)
+    if op is None or not op.regions:
+        return ()
+    carried = op.operands[_FIRST_CARRIED[op.name] :]
+    columns = [carried, op.results] if op.name != "if" else [op.results]
+    for region in op.regions:
+        columns.append(_yielded(op, region))
+        if op.name != "if":
+            columns.append(_arguments(op, region))
+    return next((place for place in zip(*columns, strict=True) if token in place), ())
 
 
 def _yielded(op: Op, region: Block) -> tuple[Value, ...]:
@@ -79,12 +67,20 @@ def _yielded(op: Op, region: Block) -> tuple[Value, ...]:
     return operands[1:] if op.name == "while" and region is op.regions[0] else operands
 
 
-class _Rewriter:
-    """`at` has the tile that stands for each token, `renamed` what stands for values that are gone."""
+def _arguments(op: Op, region: Block) -> tuple[Value, ...]:
+    """What stands for what the op carries in a region: that of a `for` has its variable before that."""
+    return region.args[1:] if op.name == "for" else region.args
 
-    def __init__(self, index: Index, plan: Plan, stored: frozenset[Value]) -> None:
+
+class _Rewriter:
+    """`at` has the tile that stands for each token, `renamed` what stands for values that are gone.
+
+    `held` and `stored` are the tokens of states that are read from registers, and from memory."""
+
+    def __init__(self, index: Index, plan: Plan, held: set[Value], stored: set[Value]) -> None:
         self._index = index
         self._plan = plan
+        self._held = held
         self._stored = stored
         self._at: dict[Value, Value] = {}
         self._buffers: dict[Value, Value] = {}
@@ -105,59 +101,62 @@ class _Rewriter:
                 if mem not in self._plan.read:
                     return ()
                 return (with_attrs(op, name=f"copy of {op.attrs['name']}", temporary=True),)
-            case "view" | "flat" if self._held(op.result) and not self._in_memory(op.result):
-                return ()
+            case "view" | "flat":
+                mem = buffer_of(self._index, op.result)
+                return () if mem in self._plan.layouts and mem not in self._plan.read else (self._with_operands(op),)
             case "load" if op.result in self._plan.loads:
                 self._renamed[op.result] = self._at[op.operands[1]]
                 return ()
-            case "store" if self._held(op.operands[0]):
+            case "store" if buffer_of(self._index, op.operands[0]) in self._plan.layouts:
                 return self._store(op)
             case "for" | "while" | "if":
                 return (self._control(op),)
             case "yield":
-                return (replace(op, operands=self._carried(op.operands)),)
+                around = self._index.parent[op]
+                assert around is not None
+                return (self._with_carried(op, len(op.operands) - len(around.results), around.results),)
             case _:
-                operands = tuple(self._renamed.get(v, v) for v in op.operands)
-                return (op if operands == op.operands else replace(op, operands=operands),)
+                return (self._with_operands(op),)
 
-    def _held(self, memory: Value) -> bool:
-        return buffer_of(self._index, memory) in self._plan.layouts
-
-    def _in_memory(self, memory: Value) -> bool:
-        return buffer_of(self._index, memory) in self._plan.read
+    def _with_operands(self, op: Op) -> Op:
+        operands = tuple(self._renamed.get(v, v) for v in op.operands)
+        return op if operands == op.operands else replace(op, operands=operands)
 
     def _store(self, store: Op) -> Sequence[Op]:
         view, tile, token = store.operands
+        mem = self._buffers[store.result] = buffer_of(self._index, view)
         value = self._renamed.get(tile, tile)
-        mem = buffer_of(self._index, view)
         ops = []
-        if value is not tile:
-            # A copy of another tile that registers hold.
-            held = self._at[store.result] = value
-            self._buffers[store.result] = mem
-        else:
-            held = self._tile(store.result, mem)
-            ops.append(Op("hold", (value,), (held,), {}, (), store.line))
-        if mem not in self._plan.read:
-            self._renamed[store.result] = held
-        elif store.result in self._stored:
-            ops.append(replace(store, operands=(view, held, self._renamed.get(token, token))))
-        else:
+        if store.result in self._held:
+            if value is tile:
+                value = self._tile(store.result, mem)
+                ops.append(Op("hold", (tile,), (value,), {}, (), store.line))
+            # Else it is a copy of another tile that registers hold.
+            self._at[store.result] = value
+        if store.result in self._stored:
+            ops.append(replace(store, operands=(view, value, self._renamed.get(token, token))))
+        elif mem in self._plan.read:
             self._renamed[store.result] = self._renamed.get(token, token)
         return ops
 
     def _control(self, op: Op) -> Op:
-        first = _FIRST_CARRIED[op.name]
-        fixed, carried = op.operands[:first], op.operands[first:]
+        carried = op.operands[_FIRST_CARRIED[op.name] :]
         for region in op.regions:
-            arguments = region.args[1:] if op.name == "for" else region.args
-            self._follow(carried, arguments)
-        self._follow(carried, op.results)
-        operands = (*(self._renamed.get(v, v) for v in fixed), *self._carried(carried))
+            self._follow(carried, _arguments(op, region))
+        with_operands = self._with_carried(op, _FIRST_CARRIED[op.name], op.results)
         regions = tuple(self.block(region) for region in op.regions)
-        if op.name == "if":
-            self._follow(_yielded(op, op.regions[0]), op.results)
-        return replace(op, operands=operands, results=self._defined(op.results), regions=regions)
+        self._follow(carried or _yielded(op, op.regions[0]), op.results)
+        return replace(with_operands, results=self._defined(op.results), regions=regions)
+
+    def _with_carried(self, op: Op, first: int, results: Sequence[Value]) -> Op:
+        """`op` with what it carries or yields as `results`, from the operand `first` on: of a tile in memory its token,
+        and after all else each tile that is read from registers."""
+        fixed = [self._renamed.get(v, v) for v in op.operands[:first]]
+        # A branch carries nothing in.
+        carried = list(zip(op.operands[first:], results, strict=bool(op.operands[first:])))
+        kept = [self._renamed.get(v, v) for v, _ in carried if self._kept(v)]
+        tiles = [self._at[v] for v, result in carried if v in self._buffers and result in self._held]
+        return replace(op, operands=(*fixed, *kept, *tiles))
 
     def _follow(self, tokens: Sequence[Value], followers: Sequence[Value]) -> None:
         """Notes that `followers` are tokens of the same buffers."""
@@ -165,30 +164,18 @@ class _Rewriter:
             if token in self._buffers:
                 self._buffers[follower] = self._buffers[token]
 
-    def _carried(self, values: Sequence[Value]) -> tuple[Value, ...]:
-        """What is carried in place of `values`: a tile for the token of one held; where it is in memory too, both."""
-        beside = [self._at[v] for v in values if v in self._at and self._buffers[v] in self._plan.read]
-        return (*(self._renamed.get(v, v) for v in values), *beside)
-
     def _defined(self, values: Sequence[Value]) -> tuple[Value, ...]:
         """The same where the values are defined: by a region's head, or by an op that carries them."""
-        found, beside = [], []
-        for value in values:
-            mem = self._buffers.get(value)
-            if mem is None:
-                found.append(value)
-            elif mem in self._plan.read:
-                found.append(value)
-                beside.append(self._tile(value, mem))
-            else:
-                self._renamed[value] = self._tile(value, mem)
-                found.append(self._renamed[value])
-        return (*found, *beside)
+        kept = [v for v in values if self._kept(v)]
+        return (*kept, *(self._tile(v, self._buffers[v]) for v in values if v in self._buffers and v in self._held))
+
+    def _kept(self, value: Value) -> bool:
+        mem = self._buffers.get(value)
+        return mem is None or mem in self._plan.read
 
     def _tile(self, token: Value, mem: Value) -> Value:
         """A tile value to stand for a token."""
         assert isinstance(mem.type, MemType)
         shape = tuple(n for n in mem.type.shape if n is not None)
-        self._buffers[token] = mem
         self._at[token] = held = Value(TileType(mem.type.element, shape, self._plan.layouts[mem]), mem.hint)
         return held
