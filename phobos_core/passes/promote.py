@@ -40,6 +40,8 @@ class _Choice:
 
 
 def promote(kernel: Kernel) -> Kernel:
+    if not kernel.in_registers:
+        return kernel
     index = Index(kernel.body)
     tiles = tile_uses(kernel, index)
     if not tiles:
