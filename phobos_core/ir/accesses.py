@@ -161,9 +161,7 @@ class Accesses:
             case RowFold(layout) if node.axes == (0, INNER) and layout.covers(region.shape):
                 return self._patches(layout, region)
             case RowReduction(lanes, vector) if node.axes == (0, INNER):
-                if lanes * vector == region.shape[-1]:
-                    return self._cyclic(region, vector)
-                return ("lanes", lanes, vector, self._where(region))
+                return self._grid(self._kernel.threads // lanes, lanes, vector, region)
             case ColumnScan() if node.axes == (INNER, 1):
                 return self._columns(region)
             case _:
@@ -173,10 +171,8 @@ class Accesses:
         match schedule:
             case Sweep(vector):
                 return self._cyclic(region, vector)
-            case RowReduction(lanes=1):
-                return self._cyclic(region, 1)
             case RowReduction(lanes=lanes):
-                return ("rows", lanes, self._where(region))
+                return self._grid(self._kernel.threads // lanes, lanes, 1, region)
             case PatchSweep(layout):
                 return self._patches(layout, region)
             case Contraction():
@@ -187,13 +183,21 @@ class Accesses:
                 return self._patches(layout.patches, region)
             case RowFold(layout) if region.shape[-1] == 1:
                 return self._patches(layout.row_layout.patches, region)
-            case RowFold(layout):
-                return ("parts", layout.rows, layout.columns, self._where(region))
+            case RowFold():
+                return None
 
     def _patches(self, layout: Patches, region: Region) -> ThreadMap:
-        if layout.tm == 1 and layout.tn == layout.vector and layout.columns * layout.tn == region.shape[-1]:
-            return self._cyclic(region, layout.vector)
-        return ("patches", layout, self._where(region))
+        return self._grid(layout.rows, layout.columns, layout.vector, region)
+
+    def _grid(self, rows: int, columns: int, vector: int, region: Region) -> ThreadMap:
+        """Row i and run j, of `vector` columns, are of thread (i % rows) * columns + j % columns, modulo threads."""
+        # The grid's rows do not matter where the region has no more, or where the threads come round as they do.
+        wraps = rows < region.shape[0] and rows * columns % self._kernel.threads != 0
+        # Nor do the runs where all are of one thread.
+        vector = vector if columns > 1 else region.shape[-1]
+        if not wraps and columns * vector == region.shape[-1]:
+            return self._cyclic(region, vector)
+        return ("grid", rows if wraps else None, columns, vector, self._where(region))
 
     def _cyclic(self, region: Region, vector: int) -> ThreadMap:
         """Runs of `vector` in row-major order; of a contiguous region, runs of bytes from its first."""
