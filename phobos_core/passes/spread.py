@@ -22,7 +22,7 @@ from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import INNER
 from phobos_core.ir.types import Layout, Patches, Rows, element_of
 from phobos_core.language.targets import LANES
-from phobos_core.passes.thread_tiles import ACCESS_BYTES, along, patches_of, shape_of, shared_grid
+from phobos_core.passes.thread_tiles import ACCESS_BYTES, NoGrid, along, patches_of, shape_of, shared_grid
 from phobos_core.passes.tile_uses import SharedTile, Statement
 
 # A row goes to more than a warp where each thread of one would have so many runs of it.
@@ -111,10 +111,10 @@ class Spreading:
         return self._of_accesses(component)
 
     def _of_contractions(self, component: Component) -> Spread | Conflict:
-        folds = bool(component.folds)
-        found = shared_grid(self._kernel, component.dots, self._most_columns(component) if folds else None)
-        if isinstance(found, str):
-            return Conflict(found, _beside(component, folds=folds))
+        most = self._most_columns(component) if component.folds else None
+        found = shared_grid(self._kernel, component.dots, most)
+        if isinstance(found, NoGrid):
+            return Conflict(found.reason, _beside(component, folds=found.for_folds))
         grid, widths = found
         patches = {}
         for columns, statements in self._by_width(component).items():
@@ -209,5 +209,5 @@ def _beside(component: Component, *, folds: bool) -> tuple[SharedTile, ...]:
         found = [t for t in component.tiles if t.by_rows or any(r.mode == "fold" for r in t.reads)]
     else:
         widest = max(shape_of(dot.result)[1] for dot in component.dots)
-        found = [t for t in component.tiles if t.shape[1] != widest]
+        found = [t for t in component.tiles if not t.by_rows and t.shape[1] != widest]
     return tuple(found) or component.tiles

@@ -7,6 +7,7 @@ registers a patch takes beside the sums.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.tree import Node
@@ -38,13 +39,21 @@ def thread_tile(kernel: Kernel, dot: Op) -> tuple[int, int]:
     return min([tile for tile in tiles if _fits(kernel, dot, *tile)] or tiles[-1:], key=cost)
 
 
+@dataclass(frozen=True, slots=True)
+class NoGrid:
+    """Why TILE_TN leaves no grid that suits all; `for_folds` if it leaves none across which rows can be folded."""
+
+    reason: str
+    for_folds: bool
+
+
 def shared_grid(
     kernel: Kernel, dots: Sequence[Op], most_columns: int | None = None
-) -> tuple[Rows, Mapping[int, int]] | str:
+) -> tuple[Rows, Mapping[int, int]] | NoGrid:
     """The grid of patches at which `dots`, which have as many rows, together cost the least, with the columns of a
-    patch for each number of columns of theirs; or why TILE_TM and TILE_TN leave none.
+    patch for each number of columns of theirs.
 
-    With `most_columns` the columns of the grid are a power of two and no more than that.
+    With `most_columns` rows are folded: the columns of the grid are a power of two and no more than that.
     """
     widest = max(dots, key=lambda dot: (words_of(dot.result), shape_of(dot.result)[1]))
     rows = shape_of(widest.result)[0]
@@ -76,12 +85,18 @@ def shared_grid(
     return min([choice for choice in found if fits(choice)] or found[-1:], key=cost)
 
 
-def _no_grid(fixed: int, widths: Mapping[int, int], most_columns: int | None) -> str:
-    if most_columns is None:
-        shown = " and ".join(f"{-(-n // min(fixed, n))} patches for {n} columns" for n in widths)
-        return f"TILE_TN = {fixed} gives {shown}, and what one statement combines is spread alike"
-    most = f"a power of two of threads, at most {most_columns}"
-    return f"rows are reduced across {most}, which TILE_TN = {fixed} does not give"
+def _no_grid(fixed: int, widths: Mapping[int, int], most_columns: int | None) -> NoGrid:
+    across = {n: -(-n // min(fixed, n)) for n in widths}
+    if len(set(across.values())) > 1:
+        shown = " and ".join(f"{patches} patches across {n} columns" for n, patches in across.items())
+        return NoGrid(
+            f"TILE_TN = {fixed} makes {shown}, and what a statement combines is spread alike", for_folds=False
+        )
+    (patches,) = set(across.values())
+    needed = f"a power of two that divides the threads, at most {most_columns}"
+    return NoGrid(
+        f"TILE_TN = {fixed} spreads a row over {patches} threads, and reducing one takes {needed}", for_folds=True
+    )
 
 
 def patches_of(grid: Rows, columns: int, vector: int) -> Patches:
