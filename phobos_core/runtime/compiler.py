@@ -30,7 +30,7 @@ Artifact = Literal["ptx", "cubin", "sass", "llvm", "ir"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`assembler` None leaves the resources unknown."""
+    """`assembler` None leaves the resources unknown. `steps` are the passes of the middle."""
 
     source: Source
     placed: Placed
@@ -40,6 +40,7 @@ class Request:
     emit: tuple[Artifact, ...] = ("ptx",)
     assembler: ptxas.Ptxas | None = None
     time_limit: float = ptxas.TIME_LIMIT
+    steps: tuple[passes.Pass, ...] = passes.PASSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def _translate(request: Request) -> Translated:
             dims=request.placed.bound,
             index_bits=request.index_bits,
         )
-        kernel = replace(passes.run(kernel), file=request.source.name)
+        kernel = replace(passes.run(kernel, request.steps), file=request.source.name)
         return Translated(request, kernel, codegen.emit(kernel))
     except (lower.LowerError, passes.PassError, codegen.CodegenError) as error:
         help = getattr(error, "help", None)
