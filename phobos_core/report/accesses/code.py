@@ -14,7 +14,8 @@ from functools import cached_property
 _REGISTER = re.compile(r"%[a-z]+\d+")
 _INSTRUCTION = re.compile(r"[\s{]*(?:@(!?)(%\w+)\s+)?(([a-z]\w*)[\w.:]*)\s*([^;]*)")
 _OPERAND = re.compile(r"\{[^}]*\}|\[[^\]]*\]|[^\s,][^,]*")
-_ENDS = frozenset({"bra", "brx", "ret", "exit", "trap"})
+_JUMPS = frozenset({"bra", "brx"})
+_ENDS = _JUMPS | {"ret", "exit", "trap"}
 _MEMORY = frozenset({"st", "red", "cp", "stmatrix", "prefetch", "discard", "applypriority"})
 _ORDER = frozenset({"bar", "barrier", "membar", "fence", "griddepcontrol"})
 _NO_RESULT = _ENDS | _MEMORY | _ORDER
@@ -175,16 +176,37 @@ class Code:
 
     def conditions(self, block: int) -> list[tuple[int, bool]]:
         """The branches that must have been decided for a block to be reached: the block that branches, and whether
-        its guard let it jump. Those on one of several ways that meet again are left out."""
+        its guard let it jump."""
         found = []
-        while block and self.dominator[block] >= 0:
-            above = self.dominator[block]
-            branch = self.last(above)
-            targets = self.successors[above]
-            if branch.guard and len(set(targets)) == 2 and self.predecessors[block] == (above,):
-                found.append((above, block == targets[0]))
+        while (above := self.dominator[block]) not in (block, -1):
+            branch, ways = self.last(above), self.successors[above]
+            if branch.guard is not None and self.predecessors[block] == (above,):
+                if branch.name not in _JUMPS:
+                    found.append((above, False))
+                elif len(set(ways)) == 2:
+                    found.append((above, block == ways[0]))
             block = above
         return found
+
+    def forks(self, block: int) -> list[int]:
+        """The blocks before it that may go elsewhere for good, other than by what `conditions` has."""
+        found = []
+        while (above := self.dominator[block]) not in (block, -1):
+            if self.predecessors[block] != (above,):
+                before = self._ways(above, block)
+                found += [b for b in sorted(before) if any(s not in before and s != block for s in self.successors[b])]
+            block = above
+        return found
+
+    def _ways(self, above: int, block: int) -> set[int]:
+        """The blocks on the ways from one to another that it dominates."""
+        seen, pending = {above}, list(self.predecessors[block])
+        while pending:
+            each = pending.pop()
+            if each not in seen:
+                seen.add(each)
+                pending += self.predecessors[each]
+        return seen
 
 
 def read(ptx: str) -> Code:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 from phobos_core.ir.module import Kernel, Param
+from phobos_core.language.targets import LANES
 from phobos_core.report.accesses.code import read
 from phobos_core.report.accesses.evaluate import Kernel as Code
-from phobos_core.report.accesses.forms import Atom, Form, known, one
+from phobos_core.report.accesses.forms import Atom, Form, known, one, simplest
 from phobos_core.report.accesses.lanes import SECTOR
 from phobos_core.report.accesses.measure import Measured, Measurer, Span, over
 from phobos_core.report.accesses.model import BankUse, MemoryAccess, SectorUse
@@ -21,36 +23,35 @@ _TENSOR_ALIGNMENT = 256
 
 def memory_accesses(kernel: Kernel, ptx: str) -> tuple[MemoryAccess, ...]:
     """By source line, and then in the order of the PTX."""
-    code = read(ptx)
-    given, tensors = _given(kernel)
-    measurer = Measurer(Code(code, given), kernel.threads)
     uses = Uses(kernel)
     found: dict[tuple[object, ...], list[MemoryAccess]] = {}
-    for site in sites(code):
-        measured = measurer.measure(site)
-        if measured is not None:
-            access = _access(measured, uses, tensors)
-            key = (access.line, access.name, access.kind, access.space, access.bytes, access.unknown)
-            found.setdefault(key, []).append(access)
+    for measured in measure(kernel, ptx):
+        access = _access(measured, uses)
+        key = (access.line, access.name, access.kind, access.space, access.bytes, access.unknown)
+        found.setdefault(key, []).append(access)
     return tuple(sorted((_joined(alike) for alike in found.values()), key=lambda a: a.line or 0))
 
 
-def _given(kernel: Kernel) -> tuple[dict[str, Form], dict[Atom, str]]:
-    """The values that the code is given, by their names in the PTX; the tensors among them."""
-    tensors: dict[Atom, str] = {}
-    forms: dict[str, Form] = {}
+def measure(kernel: Kernel, ptx: str) -> list[Measured]:
+    """Each access that an instruction makes, in the order of the PTX."""
+    code = read(ptx)
+    measurer = Measurer(Code(code, _given(kernel)), kernel.threads)
+    return [found for site in sites(code) if (found := measurer.measure(site)) is not None]
+
+
+def _given(kernel: Kernel) -> dict[str, Form]:
+    """The values that the code is given, by their names in the PTX."""
+    threads = tuple(range(kernel.threads))
+    forms = {f"{kernel.name}_shared": known(0), "%laneid": known(simplest(tuple(t % LANES for t in threads)))}
     for number, param in enumerate(kernel.params):
-        atom = Atom("given", param.name)
-        if param.kind == "tensor":
-            tensors[atom] = param.name
-        forms[f"{kernel.name}_param_{number}"] = one(atom, _multiple(kernel, param))
+        kind: Literal["tensor", "given"] = "tensor" if param.kind == "tensor" else "given"
+        forms[f"{kernel.name}_param_{number}"] = one(Atom(kind, param.name), _multiple(kernel, param))
     for axis in "xyz":
         forms[f"%ctaid.{axis}"] = one(Atom("given", f"ctx.block.{axis}"))
         forms[f"%nctaid.{axis}"] = one(Atom("given", f"ctx.blocks.{axis}"))
-        forms[f"%tid.{axis}"] = known(tuple(range(kernel.threads)) if axis == "x" and kernel.threads > 1 else 0)
+        forms[f"%tid.{axis}"] = known(simplest(threads) if axis == "x" else 0)
         forms[f"%ntid.{axis}"] = known(kernel.threads if axis == "x" else 1)
-    forms[f"{kernel.name}_shared"] = known(0)
-    return forms, tensors
+    return forms
 
 
 def _multiple(kernel: Kernel, param: Param) -> int:
@@ -60,9 +61,9 @@ def _multiple(kernel: Kernel, param: Param) -> int:
     return kernel.divisors.get(param.name, 1) if param.kind == "dim" and not assumed else 1
 
 
-def _access(measured: Measured, uses: Uses, tensors: dict[Atom, str]) -> MemoryAccess:
+def _access(measured: Measured, uses: Uses) -> MemoryAccess:
     site = measured.site
-    tensor = next((tensors[atom] for atom in measured.given if atom in tensors), None)
+    tensor = next((atom.name for atom in measured.atoms if atom.kind == "tensor"), None)
     at = measured.reach[0] if measured.reach is not None else None
     matching = uses.find(site.at.line, site.kind, site.space, at, tensor)
     name = matching[0].name if matching else tensor
@@ -81,6 +82,7 @@ def _access(measured: Measured, uses: Uses, tensors: dict[Atom, str]) -> MemoryA
         banks=BankUse(banks.phases, banks.passes, banks.degree) if banks else None,
         sectors=_sectors(touched.bytes, touched.touched) if touched else None,
         depends_on=measured.depends_on if _varies(measured) else (),
+        sampled=measured.sampled,
         unknown=measured.unknown,
     )
 
@@ -104,6 +106,7 @@ def _joined(alike: Sequence[MemoryAccess]) -> MemoryAccess:
         instructions=len(alike),
         lanes=max(each.lanes for each in alike),
         masked=any(each.masked for each in alike),
+        sampled=any(each.sampled for each in alike),
         banks=BankUse(
             sum(b.phases for b in banks),
             (sum(b.passes[0] for b in banks), sum(b.passes[1] for b in banks)),

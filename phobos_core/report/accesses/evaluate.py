@@ -34,6 +34,7 @@ from phobos_core.report.accesses.forms import (
 from phobos_core.report.accesses.operations import (
     UNSTEADY,
     Need,
+    Opaque,
     Unfollowed,
     apply,
     converted,
@@ -44,6 +45,8 @@ from phobos_core.report.accesses.operations import (
 
 # Whether something holds in a thread: no, yes, not known but the same in all threads, not known.
 NO, YES, SHARED, MAYBE = range(4)
+# What all threads see alike, other than memory of their own.
+_COMMON = frozenset({"global", "shared", "const"})
 # A chain of instructions longer than this is not followed.
 _DEEPEST = 150
 
@@ -224,7 +227,7 @@ class Evaluation:
         for loop in self._code.loops.values():
             if home in loop.blocks and block not in loop.blocks:
                 moved = any(atom.block in loop.blocks for atom in (*form.atoms, *self._case))
-                if moved and not all(self._together(b) for b in loop.exits(self._code)):
+                if moved and not all(self.together(b) for b in loop.exits(self._code)):
                     line = self._kernel.line_of(loop)
                     raise Unfollowed(f"threads leave the loop on line {line} at different times")
         return form
@@ -252,24 +255,26 @@ class Evaluation:
             return opaque(1)
         raise Unfollowed(f"it is computed by `{at.opcode}`")
 
-    def _opaque(self, key: object, number: int) -> Callable[[int], Form]:
-        """A number that all threads have, of which nothing is known but what it is a multiple of."""
+    def _opaque(self, key: object, number: int) -> Opaque:
+        """What an instruction gives, where all threads have the same."""
 
-        def make() -> Atom:
+        def make(multiple: int, bits: int = 0) -> Form:
             line = self._code.instructions[number].line
-            return Atom("value", f"a value of line {line}" if line else "", self._code.block_of[number])
+            name, block = f"a value of line {line}" if line else "", self._code.block_of[number]
+            return scaled(self.leaf(self._kernel.atom(key, lambda: Atom("value", name, block, bits))), multiple)
 
-        return lambda multiple: scaled(self.leaf(self._kernel.atom(key, make)), multiple)
+        return make
 
-    def _loaded(self, at: Instruction, number: int, opaque: Callable[[int], Form]) -> Form:
-        place = at.sources[0].strip("[] ")
-        base, plus_sign, _ = place.partition("+")
-        if at.opcode.split(".")[1] == "param":
+    def _loaded(self, at: Instruction, number: int, opaque: Opaque) -> Form:
+        base, plus_sign, _ = at.sources[0].strip("[] ").partition("+")
+        words = at.opcode.split(".")
+        if "param" in words:
             found = None if plus_sign else self._kernel.given.get(base)
             return opaque(1) if found is None else self._in_case(found)
-        if base.startswith("%") and not self.operand(base, number).uniform:
-            raise Unfollowed(f"it depends on what line {at.line} loads")
-        return opaque(1)
+        same_for_all = not base.startswith("%") or self.operand(base, number).uniform
+        if same_for_all and not _COMMON.isdisjoint(words):
+            return opaque(1)
+        raise Unfollowed(f"it depends on what line {at.line} loads")
 
     # Where a condition decides
 
@@ -311,12 +316,12 @@ class Evaluation:
     def _one_of(self, meeting: Meeting, values: Sequence[Form]) -> Form:
         """One value of several, that all threads have if nothing parts them on the way."""
         between = self._code.between(self._code.dominator[meeting.block], meeting.block)
-        if all(v.uniform for v in values) and all(map(self._together, between)):
+        if all(v.uniform for v in values) and all(map(self.together, between)):
             opaque = self._opaque(meeting, self._code.starts[meeting.block])
             return opaque(max(1, gcd(*(v.multiple for v in values))))
         raise Unfollowed("there are several ways to it")
 
-    def _together(self, block: int) -> bool:
+    def together(self, block: int) -> bool:
         """Whether all threads go the same way at the end of a block."""
         last = self._code.last(block)
         if last.guard is None or len(set(self._code.successors[block])) < 2:
@@ -411,7 +416,7 @@ class Evaluation:
             brought = {self._truth(definition) for _, definition in arriving} - {SHARED}
         between = self._code.between(self._code.dominator[meeting.block], meeting.block)
         loop = self._code.loops.get(meeting.block)
-        apart = not all(map(self._together, loop.blocks if loop else between))
+        apart = not all(map(self.together, loop.blocks if loop else between))
         if any(not isinstance(each, int) or each == MAYBE for each in brought) or apart:
             return MAYBE
         return SHARED

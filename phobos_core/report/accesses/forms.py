@@ -22,14 +22,16 @@ Vector: TypeAlias = int | tuple[int, ...]
 class Atom:
     """A number that all threads of a block share at a time.
 
-    `name` says what it is, to people. `block` is the block of the code that computes it, None for what the launch
-    gives; of an iteration, the loop's header. A `choice` is 0 or 1. Two stand for a value still being found: an
-    `assumed` one is taken to be the same in all threads, an `unsettled` one not.
+    `name` says what it is, to people; a `tensor` is where one begins. `block` is the block of the code that computes
+    it, None for what the launch gives; of an iteration, the loop's header. `bits` are those that it may have, 0 where
+    that is not known. A `choice` is 0 or 1. Two stand for a value still being found: an `assumed` one is taken to be
+    the same in all threads, an `unsettled` one not.
     """
 
-    kind: Literal["given", "value", "iteration", "choice", "assumed", "unsettled"]
+    kind: Literal["tensor", "given", "value", "iteration", "choice", "assumed", "unsettled"]
     name: str = ""
     block: int | None = None
+    bits: int = 0
 
 
 # A product of atoms, in the order of their identities.

@@ -7,7 +7,7 @@ sets lanes apart, by as much as one likes: two lanes then meet only where they h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from math import gcd
 from typing import TypeAlias
@@ -73,7 +73,7 @@ def _phases(addresses: Addresses, size: int) -> tuple[int, ...]:
     return tuple(phase_visits(addresses, size))
 
 
-def sectors(addresses: Addresses, size: int, by: range) -> list[int]:
+def sectors(addresses: Addresses, size: int, by: Sequence[int]) -> list[int]:
     """How many 32-byte sectors one access of a warp touches, moved by each of `by` bytes."""
     alike = _from_first(addresses, SECTOR)
     return [_sectors(alike, size, shift) for shift in by]

@@ -29,9 +29,11 @@ from phobos_core.report.accesses.lanes import (
 from phobos_core.report.accesses.operations import Need, Unfollowed
 from phobos_core.report.accesses.sites import Site
 
-# Cases of one access, values of an atom and iterations of a loop beyond which some stand for all.
+# Cases of one access, values of an atom, places in a sector and iterations of a loop beyond which some stand for all.
 _MOST_CASES = 128
-_MOST_VALUES = 64
+_MOST_VALUES = {"shared": 64, "global": 8}
+_MOST_SHIFTS = 8
+_MOST_BITS = 6
 _MOST_VISITS = 1024
 _SAMPLES = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55)
 
@@ -61,15 +63,16 @@ class Sectors:
 class Measured:
     """`lanes` are the most of a warp that make the access, `masked` if the launch's extents may leave out some.
 
-    `reach` is from the lowest address of a thread to the highest, where all that is not known of it is 0; `given` has
-    the parameters that it is computed from. `depends_on` names what the ranges go over; where `sampled`, not all of
-    it was tried. `unknown` says why there are no numbers."""
+    `reach` is from the lowest address of a thread to the highest, where all that is not known of it is 0; `atoms` are
+    what is not known. `depends_on` names what the ranges go over; where `sampled`, not all of it was tried. `unknown`
+    says why there are no numbers.
+    """
 
     site: Site
     lanes: int
     masked: bool
     reach: Span | None
-    given: frozenset[Atom]
+    atoms: frozenset[Atom]
     banks: Banks | None = None
     sectors: Sectors | None = None
     depends_on: tuple[str, ...] = ()
@@ -99,8 +102,8 @@ class Measurer:
             try:
                 seen = self._in_case(site, case)
             except Unfollowed as why:
-                given = self._kernel.sources(site.base, site.number)
-                return Measured(site, self._lanes(site), False, None, given, unknown=str(why))
+                atoms = self._kernel.sources(site.base, site.number)
+                return Measured(site, self._lanes(site), False, None, atoms, unknown=str(why))
             except Need as need:
                 more, some = self._cases(site, case, need)
                 if len(pending) + len(found) + len(more) > _MOST_CASES:
@@ -131,11 +134,12 @@ class Measurer:
         return Measured(
             site,
             lanes,
-            active == MAYBE or (isinstance(active, tuple) and MAYBE in active),
+            site.left_out or active == MAYBE or (isinstance(active, tuple) and MAYBE in active),
             (min(constants) + site.offset, max(constants) + site.offset),
             frozenset(base.atoms),
             banks,
             touched,
+            sampled=site.space == "global" and len(shifts(base, SECTOR)) > _MOST_SHIFTS,
         )
 
     def _touched(self, site: Site, base: Form, active: Vector) -> tuple[int, Banks | None, Sectors | None]:
@@ -171,6 +175,8 @@ class Measurer:
             assert branch.guard is not None
             predicate = branch.guard if taken != branch.negated else f"!{branch.guard}"
             holds = both(holds, evaluation.truth(predicate, code.end(above) - 1))
+        if not all(map(evaluation.together, code.forks(block))):
+            holds = both(holds, MAYBE)
         return holds
 
     def _lanes(self, site: Site) -> int:
@@ -192,10 +198,12 @@ class Measurer:
                 else:
                     values = range(modulus)
                 known_all = True
+            case _ if 0 < atom.bits.bit_count() <= _MOST_BITS:
+                modulus, values, known_all = 0, _parts(atom.bits), True
             case _:
                 values, known_all = (_SAMPLES, False) if modulus == 0 else (range(modulus), True)
-        if len(values) > _MOST_VALUES:
-            values, known_all = values[:: -(-len(values) // _MOST_VALUES)], False
+        if len(values) > _MOST_VALUES[site.space]:
+            values, known_all = _some(values, _MOST_VALUES[site.space]), False
         return [{**case, atom: Taken(modulus, value)} for value in values], not known_all
 
     def _iterations(self, site: Site, count: Atom) -> Sequence[int] | None:
@@ -246,8 +254,24 @@ def _banks(site: Site, address: Form, lanes: Sequence[Addresses]) -> Banks:
 
 
 def _sectors(site: Site, address: Form, lanes: Sequence[Addresses]) -> Sectors:
-    counts = [sectors(each, site.size, shifts(address, SECTOR)) for each in lanes]
+    by = _some(shifts(address, SECTOR), _MOST_SHIFTS)
+    counts = [sectors(each, site.size, by) for each in lanes]
     return Sectors(max(bytes_touched(each, site.size) for each in lanes), _range(map(max, zip(*counts, strict=True))))
+
+
+def _parts(bits: int) -> list[int]:
+    """The numbers that have no other bits."""
+    found = [0]
+    while (following := (found[-1] - bits) & bits) != 0:
+        found.append(following)
+    return found
+
+
+def _some(values: Sequence[int], most: int) -> Sequence[int]:
+    """At most so many, the first and the last among them, in even steps."""
+    if len(values) <= most:
+        return values
+    return [values[i * (len(values) - 1) // (most - 1)] for i in range(most)]
 
 
 def _range(values: Iterable[int]) -> Span:
@@ -268,13 +292,13 @@ def _joined(found: Sequence[Measured], depends_on: tuple[str, ...], sampled: boo
         max(each.lanes for each in found),
         any(each.masked for each in found),
         over(reaches),
-        frozenset().union(*(each.given for each in found)),
+        frozenset().union(*(each.atoms for each in found)),
         Banks(max(b.phases for b in banks), over([b.passes for b in banks]), over([b.degree for b in banks]))
         if banks
         else None,
         Sectors(max(s.bytes for s in touched), over([s.touched for s in touched])) if touched else None,
         depends_on,
-        sampled,
+        sampled or any(each.sampled for each in found),
     )
 
 

@@ -36,7 +36,8 @@ class MemoryAccess:
 
     An asynchronous copy is two, one of each space. `lanes` of a warp make it; where it is `masked`, fewer at the
     edges of a tensor. `why_not_wider` is None for 16 bytes. `banks` is for shared memory, `sectors` for global;
-    neither where the addresses cannot be told without the data, as `unknown` says.
+    neither where the addresses cannot be told without the data, as `unknown` says. Where there were more cases than
+    are tried, the ranges are those of some, and it is `sampled`.
     """
 
     line: int | None
@@ -52,4 +53,5 @@ class MemoryAccess:
     banks: BankUse | None
     sectors: SectorUse | None
     depends_on: tuple[str, ...]
+    sampled: bool
     unknown: str | None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd
 from operator import and_, or_, rshift, xor
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from phobos_core.report.accesses.forms import (
     Atom,
@@ -47,14 +47,21 @@ class Unfollowed(Exception):
     """A value that cannot be told without running the kernel; the text says why."""
 
 
+class Opaque(Protocol):
+    def __call__(self, multiple: int, bits: int = 0) -> Form:
+        """A number that all threads share, of which nothing is known but what it is a multiple of, and perhaps which
+        bits the quotient may have."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
-    """An instruction of `type` on these operands. `opaque` gives a number that all threads share and of which nothing
-    is known but what it is a multiple of: what the result is where that is all that can be said."""
+    """An instruction of `type` on these operands. `opaque` gives the result of which nothing else can be said than
+    that all threads have the same."""
 
     type: str
     operands: Sequence[Form]
-    opaque: Callable[[int], Form]
+    opaque: Opaque
 
     @property
     def bits(self) -> int:
@@ -76,7 +83,7 @@ class Work:
 Operation: TypeAlias = Callable[[Work], Form]
 
 
-def apply(opcode: str, operands: Sequence[Form], opaque: Callable[[int], Form]) -> Form | None:
+def apply(opcode: str, operands: Sequence[Form], opaque: Opaque) -> Form | None:
     """The opcode with its modifiers, `mul.wide.u32`. Its last part is the type."""
     name, *modifiers = opcode.split(".")
     operation = _OPERATIONS.get(".".join([name, *(m for m in modifiers if m in ("lo", "hi", "wide"))]))
@@ -203,7 +210,7 @@ def _mad_wide(w: Work) -> Form:
     return plus(_mul_wide(w.of(a, b)), c)
 
 
-def converted(form: Form, source: str, target: str, opaque: Callable[[int], Form]) -> Form:
+def converted(form: Form, source: str, target: str, opaque: Opaque) -> Form:
     """`cvt` between integers."""
     if form.pure:
         return held(read_as(form, source), target)
@@ -234,6 +241,16 @@ def _shr(w: Work) -> Form:
     if w.shared:
         return w.opaque(1)
     raise need(a if a.terms else amount, 0)
+
+
+def _bfe(w: Work) -> Form:
+    """Some bits from a place on, without a sign."""
+    a, first, count = w.operands
+    if w.type[0] == "u" and count.number is not None:
+        return _and(w.of(_shr(w.of(a, first)), known((1 << count.number) - 1)))
+    if w.shared:
+        return w.opaque(1)
+    raise Unfollowed("it is computed by `bfe` with a sign")
 
 
 def _quotient(w: Work, a: Form, by: int) -> Form:
@@ -324,7 +341,8 @@ def _and(w: Work) -> Form:
         raise need(a, 0)
     bits = (b.constant if isinstance(b.constant, int) else max(b.constant)).bit_length()
     if w.shared and not divides(1 << bits, a):
-        return w.opaque(_power_of_two(multiple_of(b.constant), a.multiple))
+        unit = _power_of_two(multiple_of(b.constant), a.multiple)
+        return w.opaque(unit, (b.number or 0) // unit)
     return known(combined(and_, low_bits(a, bits), b.constant))
 
 
@@ -367,6 +385,8 @@ _OPERATIONS: Mapping[str, Operation] = {
     "abs": _abs,
     "add": _add,
     "and": _and,
+    "bfe": _bfe,
+    "cvta": _mov,
     "div": _div,
     "mad.lo": _mad,
     "mad.wide": _mad_wide,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from phobos_core.report.accesses.code import Code, Instruction, split
@@ -16,7 +16,8 @@ _KINDS: dict[str, Kind] = {"ld": "load", "st": "store", "atom": "atomic", "red":
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """`size` bytes a lane at `base` + `offset`; `number` is that of the instruction."""
+    """`size` bytes a lane at `base` + `offset`; `number` is that of the instruction. A lane may be told to read nothing
+    by an operand of its own, and so be `left_out`."""
 
     number: int
     at: Instruction
@@ -25,6 +26,7 @@ class Site:
     size: int
     base: str
     offset: int
+    left_out: bool = False
 
 
 def sites(code: Code) -> Iterator[Site]:
@@ -37,7 +39,7 @@ def sites(code: Code) -> Iterator[Site]:
         places = [part for part in parts if part.startswith("[")]
         if words[:2] == ["cp", "async"] and len(places) == 2:
             yield _site(number, at, "copy", "shared", int(parts[2]), places[0])
-            yield _site(number, at, "copy", "global", int(parts[2]), places[1])
+            yield replace(_site(number, at, "copy", "global", int(parts[2]), places[1]), left_out=len(parts) > 3)
         elif at.name in _KINDS and places:
             size = next((int(word[1:]) for word in words if word in ("v2", "v4", "v8")), 1) * _bytes(words[-1])
             for space in ("shared", "global"):
