@@ -6,7 +6,7 @@ its type. A sum of f16 or bf16 is kept in f32 and rounded once, at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import nan
 from typing import TypeAlias
@@ -71,14 +71,22 @@ def run_state(cg: Context, fold: Fold, operand: str, column: Coord, width: int, 
     return (operand,)
 
 
-def folded(cg: Context, fold: Fold, states: Sequence[State], width: int) -> State:
-    """The fold of states of a width, as a balanced tree: the least wait."""
-    states = list(states)
-    while len(states) > 1:
-        pairs = zip(states[::2], states[1::2], strict=False)
-        odd = states[len(states) & ~1 :]
-        states = [fold.combine(cg, a, b, width) for a, b in pairs] + odd
-    return states[0]
+def folded(cg: Context, fold: Fold, states: Iterable[State], width: int) -> State:
+    """The fold of states of a width, as they come: a balanced tree of which few are kept at a time."""
+    # Each with the height of its tree: they fall, as the digits of a number that counts the states.
+    kept: list[tuple[int, State]] = []
+
+    def join() -> None:
+        (height, first), (_, second) = kept[-2:]
+        kept[-2:] = [(height + 1, fold.combine(cg, first, second, width))]
+
+    for state in states:
+        kept.append((0, state))
+        while len(kept) > 1 and kept[-1][0] == kept[-2][0]:
+            join()
+    while len(kept) > 1:
+        join()
+    return kept[0][1]
 
 
 def across(cg: Context, fold: Fold, state: State, width: int) -> State:
