@@ -6,7 +6,7 @@ its type. A sum of f16 or bf16 is kept in f32 and rounded once, at the end.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import nan
 from typing import TypeAlias
@@ -71,14 +71,22 @@ def run_state(cg: Context, fold: Fold, operand: str, column: Coord, width: int, 
     return (operand,)
 
 
-def folded(cg: Context, fold: Fold, states: Sequence[State], width: int) -> State:
-    """The fold of states of a width, as a balanced tree: the least wait."""
-    states = list(states)
-    while len(states) > 1:
-        pairs = zip(states[::2], states[1::2], strict=False)
-        odd = states[len(states) & ~1 :]
-        states = [fold.combine(cg, a, b, width) for a, b in pairs] + odd
-    return states[0]
+def folded(cg: Context, fold: Fold, states: Iterable[State], width: int) -> State:
+    """The fold of states of a width, as they come: a balanced tree of which few are kept at a time."""
+    # Each with the height of its tree: they fall, as the digits of a number that counts the states.
+    kept: list[tuple[int, State]] = []
+
+    def join() -> None:
+        (height, first), (_, second) = kept[-2:]
+        kept[-2:] = [(height + 1, fold.combine(cg, first, second, width))]
+
+    for state in states:
+        kept.append((0, state))
+        while len(kept) > 1 and kept[-1][0] == kept[-2][0]:
+            join()
+    while len(kept) > 1:
+        join()
+    return kept[0][1]
 
 
 def across(cg: Context, fold: Fold, state: State, width: int) -> State:
@@ -93,7 +101,16 @@ def across(cg: Context, fold: Fold, state: State, width: int) -> State:
 
 def result(cg: Context, fold: Fold, state: State, element: ScalarType) -> str:
     """The element that the `reduce` gives."""
-    return convert(cg, state[-1], fold.elements[0], element, 1) if fold.kind == "sum" else state[-1]
+    match fold.kind:
+        case "sum":
+            return convert(cg, state[0], fold.elements[0], element, 1)
+        case "argmax" if fold.operand.is_float:
+            # In a row of NaN no index is better than another, and lanes may have come to different ones.
+            type = cg.type(fold.operand)
+            nothing = cg.writer.pure(f"fcmp uno {type} {state[0]}, {state[0]}")
+            return cg.writer.pure(f"select i1 {nothing}, i32 0, i32 {state[1]}")
+        case _:
+            return state[-1]
 
 
 def _least(element: ScalarType) -> float:
@@ -117,8 +134,7 @@ def _maximum(element: ScalarType) -> Combine:
 
 
 def _first_maximum(element: ScalarType) -> Combine:
-    """The larger value with its index, the smaller index on a tie; a NaN loses to any number and ties with another, so
-    that all who fold the same elements find the same index."""
+    """The larger value with its index, the smaller index on a tie; a NaN loses to any number."""
 
     def combine(cg: Context, a: State, b: State, width: int) -> State:
         w, type, flags = cg.writer, cg.type(element, width), f"<{width} x i1>" if width > 1 else "i1"
@@ -127,12 +143,9 @@ def _first_maximum(element: ScalarType) -> Combine:
             above = w.pure(f"fcmp ugt {type} {b[0]}, {a[0]}")
             number = w.pure(f"fcmp ord {type} {b[0]}, {b[0]}")
             larger = w.pure(f"and {flags} {above}, {number}")
-            equal = w.pure(f"fcmp oeq {type} {a[0]}, {b[0]}")
-            nothing = w.pure(f"fcmp uno {type} {a[0]}, {a[0]}")
-            same = w.pure(f"or {flags} {equal}, {nothing}")
         else:
             larger = compare(cg, "gt", element, b[0], a[0], width)
-            same = compare(cg, "eq", element, a[0], b[0], width)
+        same = compare(cg, "eq", element, a[0], b[0], width)
         before = compare(cg, "lt", I32, b[1], a[1], width)
         earlier = w.pure(f"and {flags} {same}, {before}")
         taken = w.pure(f"or {flags} {larger}, {earlier}")

@@ -112,10 +112,11 @@ def keep(cg: Context, result: Value, runs: Callable[[Coord, int], list[str]]) ->
 
 def runs_if(cg: Context, result: Value, condition: str, runs: Callable[[], list[str]]) -> list[str]:
     """What `runs` gives of a patch of `result`, in the threads that have it: those for which `condition` holds."""
-    layout, element = _layout(result), _tile(result).element
+    layout = _layout(result)
     count = _tile(result).runs // layout.turns
-    nothing = cg.constant(0, element, layout.vector)
-    return cg.writer.either(condition, [cg.type(element, layout.vector)] * count, [nothing] * count, runs)
+    # The others may have anything: what is stored or folded is theirs only where the condition holds.
+    types = [cg.type(_tile(result).element, layout.vector)] * count
+    return cg.writer.either(condition, types, ["undef"] * count, runs)
 
 
 def in_registers(cg: Context, value: Value, patch: Patch, but_below: Value | None = None) -> Given:

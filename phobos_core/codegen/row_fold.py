@@ -7,6 +7,7 @@ fold where it is stored.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from phobos_core.codegen import index
@@ -84,13 +85,16 @@ def _sums(cg: Context, reduce: Op, patch: Patch, condition: str, vector: int) ->
 def _own(cg: Context, operand: Value, fold: Fold, patch: Patch, vector: int) -> list[str]:
     """The states of the rows of a patch one after the other, each folded over the patch's columns."""
     evaluation, given = Evaluation(cg), in_registers(cg, operand, patch)
-    across_row = len(patch.columns)
-    states: list[list[State]] = [[] for _ in patch.rows]
-    for number, (place, _) in enumerate(patch.places(cg)):
-        row, column = divmod(number, across_row)
-        for (_, start), piece in pieces_of(cg, evaluation, operand, patch, place, number, vector, given):
-            states[row].append(run_state(cg, fold, piece, start, vector, patch.column_inside[column]))
-    return [e for row in states for e in across(cg, fold, folded(cg, fold, row, vector), vector)]
+    places, width = list(enumerate(patch.places(cg))), len(patch.columns)
+
+    def states(row: int) -> Iterator[State]:
+        for number, (place, _) in places[row * width : (row + 1) * width]:
+            for (_, start), piece in pieces_of(cg, evaluation, operand, patch, place, number, vector, given):
+                yield run_state(cg, fold, piece, start, vector, patch.column_inside[number % width])
+
+    return [
+        e for row in range(len(patch.rows)) for e in across(cg, fold, folded(cg, fold, states(row), vector), vector)
+    ]
 
 
 def _shape(value: Value) -> tuple[int, ...]:
