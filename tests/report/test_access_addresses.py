@@ -73,9 +73,10 @@ STORE = "st.shared.b32 [%r9], %r1;"
         ("mul.lo.s32 %r9, %r1, 132;", (1, 1)),
         # What all threads add moves them alike.
         ("mad.lo.s32 %r9, %r1, 8, %r3;", (2, 2)),
-        # A stride that the launch gives, in words: odd, twice odd, .. or a multiple of 32.
+        # A stride that the launch gives, in words: 0, odd, twice odd, .. or a multiple of 32.
         ("shl.b32 %r8, %r3, 2;\nmul.lo.s32 %r9, %r1, %r8;", (1, 32)),
-        ("shl.b32 %r8, %r3, 4;\nmul.lo.s32 %r9, %r1, %r8;", (4, 32)),
+        ("shl.b32 %r8, %r3, 4;\nadd.s32 %r7, %r8, 16;\nmul.lo.s32 %r9, %r1, %r7;", (4, 32)),
+        ("shl.b32 %r8, %r3, 3;\nadd.s32 %r7, %r8, 4;\nmul.lo.s32 %r9, %r1, %r7;", (1, 1)),
         # A quotient of what is known in part: (4 P + t) / 4, eight words apart, for groups of four lanes.
         ("mad.lo.s32 %r8, %r3, 4, %r1;\nshr.u32 %r7, %r8, 2;\nshl.b32 %r9, %r7, 5;", (2, 2)),
         ("mad.lo.s32 %r8, %r3, 12, %r1;\ndiv.u32 %r7, %r8, 12;\nshl.b32 %r9, %r7, 7;", (4, 4)),

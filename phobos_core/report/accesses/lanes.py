@@ -2,7 +2,7 @@
 
 In: the form of an access's address, its bytes, the threads that make it. Out: for each warp the degree of each phase,
 or the sectors. What is not known of an address moves all lanes alike (and then matters by its remainder only), or
-sets lanes apart, by as much as one likes: two lanes then meet only where they have the same multiple of it.
+sets lanes apart: by so much that two lanes meet only where they have the same multiple of it, or by nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import TypeAlias
 from phobos_core.layouts.memory import BANKS, LANES, WORD, phase_visits
 from phobos_core.report.accesses.evaluate import NO
 from phobos_core.report.accesses.forms import Form, Vector, multiple_of
-from phobos_core.report.accesses.operations import need
+from phobos_core.report.accesses.operations import Need, need
 
 SECTOR = 32
 BANK_ROW = BANKS * WORD
@@ -26,19 +26,29 @@ _APART = 1 << 40
 Addresses: TypeAlias = tuple[int | None, ...]
 
 
-def warps(address: Form, active: Vector, threads: int, modulus: int) -> Iterator[Addresses]:
-    """The addresses of each warp that makes an access, right modulo `modulus` and as to which lanes meet.
+def distances(address: Form) -> Form:
+    """What is not known of an address and not the same for all threads."""
+    return Form(0, {m: c for m, c in address.terms.items() if not isinstance(c, int)})
+
+
+def warps(address: Form, active: Vector, threads: int, modulus: int, *, near: bool = False) -> Iterator[Addresses]:
+    """The addresses of each warp that makes an access, right modulo `modulus` and as to which lanes meet. `near`: where
+    nothing sets them apart.
 
     Raises a `Need` where what is not known of one decides that.
     """
-    distances = Form(0, {m: c for m, c in address.terms.items() if not isinstance(c, int)})
-    if any(multiple_of(c) % modulus for c in distances.terms.values()):
-        raise need(distances, modulus)
+    apart = distances(address)
+    if any(multiple_of(c) % modulus for c in apart.terms.values()):
+        raise need(apart, modulus)
+    choice = next((atom for atom in apart.atoms if atom.kind == "choice"), None)
+    if choice is not None:
+        # One of two distances, and not any.
+        raise Need(choice, 0)
     addresses = address.constant
-    if distances.terms:
+    if apart.terms and not near:
         # Threads that are moved alike by what is not known, by number.
         alike: dict[tuple[int, ...], int] = {}
-        moved = zip(*(_every(c, threads) for c in distances.terms.values()), strict=True)
+        moved = zip(*(_every(c, threads) for c in apart.terms.values()), strict=True)
         numbers = [alike.setdefault(each, len(alike)) for each in moved]
         addresses = tuple([a + n * _APART for a, n in zip(_every(addresses, threads), numbers, strict=True)])
     for first in range(0, threads, LANES):

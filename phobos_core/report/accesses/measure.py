@@ -21,6 +21,7 @@ from phobos_core.report.accesses.lanes import (
     Addresses,
     bank_phases,
     bytes_touched,
+    distances,
     moved,
     sectors,
     shifts,
@@ -139,7 +140,8 @@ class Measurer:
             frozenset(base.atoms),
             banks,
             touched,
-            sampled=site.space == "global" and len(shifts(base, SECTOR)) > _MOST_SHIFTS,
+            # How far apart the launch sets lanes is tried as far and not at all.
+            sampled=bool(distances(base).terms) if banks else len(shifts(base, SECTOR)) > _MOST_SHIFTS,
         )
 
     def _touched(self, site: Site, base: Form, active: Vector) -> tuple[int, Banks | None, Sectors | None]:
@@ -150,11 +152,25 @@ class Measurer:
         if key not in self._seen:
             address = plus(base, known(site.offset % unit))
             lanes = list(warps(address, active, self._threads, BANK_ROW if site.space == "shared" else SECTOR))
-            banks = _banks(site, address, lanes) if site.space == "shared" else None
+            banks = self._banks(site, address, active, lanes) if site.space == "shared" else None
             touched = _sectors(site, address, lanes) if site.space == "global" else None
             # The form is kept for its identity.
             self._seen[key] = base, max(sum(a is not None for a in each) for each in lanes), banks, touched
         return self._seen[key][1:]
+
+    def _banks(self, site: Site, address: Form, active: Vector, lanes: Sequence[Addresses]) -> Banks:
+        """Moved alike by whole words, the lanes meet as many in a bank."""
+        ways = [lanes]
+        if distances(address).terms:
+            ways.append(list(warps(address, active, self._threads, BANK_ROW, near=True)))
+        every = [
+            [bank_phases(moved(each, by), site.size) for each in way] for way in ways for by in shifts(address, WORD)
+        ]
+        return Banks(
+            sum(map(len, every[0])),
+            _range(sum(map(sum, phases)) for phases in every),
+            _range(max(map(max, phases)) for phases in every),
+        )
 
     def _active(self, site: Site, evaluation: Evaluation) -> Vector:
         """Whether each thread makes the access, by the branches before it and by its own guard."""
@@ -241,16 +257,6 @@ class Measurer:
             if (jumps == YES) == leaves_by_jump:
                 return number + 1
         return None
-
-
-def _banks(site: Site, address: Form, lanes: Sequence[Addresses]) -> Banks:
-    """Moved alike by whole words, the lanes meet as many in a bank."""
-    every = [[bank_phases(moved(each, by), site.size) for each in lanes] for by in shifts(address, WORD)]
-    return Banks(
-        sum(map(len, every[0])),
-        _range(sum(map(sum, phases)) for phases in every),
-        _range(max(map(max, phases)) for phases in every),
-    )
 
 
 def _sectors(site: Site, address: Form, lanes: Sequence[Addresses]) -> Sectors:

@@ -129,7 +129,8 @@ class Uses:
             return None
         if gcd(extent, wanted) <= elements:
             return _extent(extent, wanted)
-        for limit in self._vectors.limits(view, believed):
+        limits = self._vectors.limits(view, believed)
+        for limit in sorted(limits, key=lambda limit: _MOST_TELLING.index(limit.what)):
             if gcd(limit.multiple, wanted) <= elements:
                 return self._limit(view, limit, believed)
         return None
@@ -163,13 +164,15 @@ class Uses:
                     promise = f"`@aligned({dim} = {needed})` would allow {WIDEST} bytes"
                     return f"{dim} is not known to be a multiple of {needed}; {promise}"
                 return f"{self._called(atom)} is not known to be a multiple of {needed}"
-        return f"{form.constant} is no multiple of {wanted}"
+        return f"it is at {form.constant}, no multiple of {wanted}"
 
     def _called(self, atom: Value) -> str:
         op = self._index.definition.get(atom)
         if op is not None and op.name == "ctx":
             return f"ctx.{op.attrs['field']}"
-        return f"`{atom.hint}`" if atom.hint else "its index"
+        if op is not None and op.name == "convert":
+            return self._called(op.operands[0])
+        return f"`{atom.hint}`" if atom.hint else "its place"
 
     def _name(self, view: Value) -> str:
         buffer = buffer_of(self._index, view)
@@ -206,6 +209,8 @@ class Uses:
                 return None
 
 
+# Of several limits that are as narrow, the one to tell.
+_MOST_TELLING = ("row", "start", "bound")
 _POINTS = {"load_point": "a single element is read", "store_point": "a single element is written"}
 
 
