@@ -49,7 +49,7 @@ class Work:
     def lower(self, placed: Placed) -> Kernel:
         return lower.lower(
             placed.kernel,
-            lower.LineTable(self.source.text, placed.offset),
+            lower.LineTable(self.source.text, placed.offset, placed.functions),
             target=self.options.target,
             config=next(configurations(placed.kernel, self.options)),
             dims=placed.bound,

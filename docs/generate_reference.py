@@ -104,10 +104,7 @@ def entry(builtin: Builtin, title: str = "") -> str:
 
 
 def ctx_table() -> str:
-    rows = (
-        (f"`ctx.{f.name}`", f.variation.text, f.doc + ("" if f.supported else f" {NOT_YET}"))
-        for f in CTX_FIELDS.values()
-    )
+    rows = ((f"`ctx.{f.name}`", f.variation.text, f.doc) for f in CTX_FIELDS.values())
     return table(("Field", "Kind", "Meaning"), rows)
 
 

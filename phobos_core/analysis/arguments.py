@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import is_static
 from phobos_core.analysis.context import Context, Shape, Site, declared_as, element_of, infer, shape_text
-from phobos_core.analysis.shapes import agree, shape_of, static_shape
-from phobos_core.analysis.symbolic import Sym, divide, sym
+from phobos_core.analysis.shapes import agree, constrain, shape_of, static_shape
+from phobos_core.analysis.symbolic import Sym, divide, remainder, sym
 from phobos_core.language.builtins import Builtin, Form, OperandKind, Param, Section
 from phobos_core.language.builtins.schema import bracketed
 from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
+
+# Operands with a shape. A tensor as a whole is an operand of the few built-ins that look it up themselves.
+_MEMORY = frozenset({OperandKind.TILE, OperandKind.NAMED_TILE, OperandKind.TENSOR})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class Matched:
     extents: dict[str, Sym]
 
 
-def count_fits(cx: Context, node: ast.Call, builtin: Builtin) -> bool:
+def count_fits(cx: Context, node: ast.Call | ast.Collective, builtin: Builtin) -> bool:
     """Whether the number of arguments is one that some form takes; reports where not."""
     count = len(node.args)
     for form in builtin.forms:
@@ -60,13 +63,15 @@ def match(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> Matched | 
     return match_checked(cx, node, builtin, tuple(arg for arg in args if arg is not None))
 
 
-def match_checked(cx: Context, node: ast.Call, builtin: Builtin, args: tuple[pg.Expr, ...]) -> Matched | None:
+def match_checked(
+    cx: Context, node: ast.Call | ast.Collective, builtin: Builtin, args: tuple[pg.Expr, ...]
+) -> Matched | None:
     form = _form(builtin, args)
     if form is None:
         _no_form(cx, builtin, args)
         return None
     for param, arg in zip(form.params, args, strict=True):
-        if not _element_fits(cx, builtin, form, param, arg):
+        if not element_fits(cx, builtin, form, param, arg):
             return None
     extents = _bind_extents(cx, builtin, form, args)
     return None if extents is None else Matched(form, args, extents)
@@ -90,7 +95,7 @@ def _kinds_fit(form: Form, args: tuple[pg.Expr, ...]) -> bool:
             return False
         if tile and param.rank is not None and param.rank != len(shape_of(arg)):
             return False
-    return tiles == form.result.tile
+    return tiles or not form.result.tile
 
 
 def _takes(param: Param, *, tile: bool) -> bool:
@@ -99,7 +104,7 @@ def _takes(param: Param, *, tile: bool) -> bool:
     accepts = param.accepts
     if OperandKind.CONDITION in accepts:
         return True
-    return (OperandKind.TILE in accepts or OperandKind.NAMED_TILE in accepts) if tile else OperandKind.SCALAR in accepts
+    return not _MEMORY.isdisjoint(accepts) if tile else OperandKind.SCALAR in accepts
 
 
 def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:
@@ -155,7 +160,7 @@ def _has_element(param: Param, arg: pg.Expr) -> bool:
     return isinstance(arg, pg.Const) and element is INDEX and any(e.is_integer for e in param.elements)
 
 
-def _element_fits(cx: Context, builtin: Builtin, form: Form, param: Param, arg: pg.Expr) -> bool:
+def element_fits(cx: Context, builtin: Builtin, form: Form, param: Param, arg: pg.Expr) -> bool:
     if _has_element(param, arg):
         return True
     element = element_of(arg.type)
@@ -206,19 +211,38 @@ def _bind_extents(cx: Context, builtin: Builtin, form: Form, args: tuple[pg.Expr
             if symbol not in form.dynamic and not is_static(cx, extent):
                 static_shape(cx, shape, arg.span)
                 return None
-            bound = sym(int(symbol)) if symbol.isdigit() else extents.setdefault(symbol, extent)
+            if symbol.isidentifier():
+                bound = extents.setdefault(symbol, extent)
+            else:
+                bound = extent_value(symbol, extents)
             if bound != extent:
                 agree(
                     cx, arg.span, bound, extent, _disagreement(builtin, form, args, symbol), related=_all_declared(args)
                 )
+    for symbol, multiple in form.multiples:
+        _whole_number(cx, builtin, form, args, symbol, extents[symbol], multiple)
     return extents
 
 
+def _whole_number(
+    cx: Context, builtin: Builtin, form: Form, args: tuple[pg.Expr, ...], symbol: str, extent: Sym, multiple: int
+) -> None:
+    at = next(arg for param, arg in zip(form.params, args, strict=True) if symbol in (param.shape or ()))
+    message = f"`{builtin.name}` takes {_shapes(form)} with `{symbol}` a multiple of {multiple}, and it is `{extent}`"
+    holds = remainder(extent, sym(multiple))
+    constrain(
+        cx, "shape-mismatch", at.span, message, (extent,), lambda env: holds.evaluate(env) == 0, related=declared(at)
+    )
+
+
+def _shapes(form: Form) -> str:
+    return " x ".join(bracketed(param.shape) for param in form.params if param.shape is not None)
+
+
 def _disagreement(builtin: Builtin, form: Form, args: tuple[pg.Expr, ...], symbol: str) -> str:
-    expected = " x ".join(bracketed(param.shape) for param in form.params if param.shape is not None)
     given = " x ".join(shape_text(shape_of(arg)) for arg in args if shape_of(arg))
-    which = "" if symbol.isdigit() else f": `{symbol}` has two extents"
-    return f"`{builtin.name}` takes {expected}, and here it has {given}{which}"
+    which = f": `{symbol}` has two extents" if symbol.isidentifier() else ""
+    return f"`{builtin.name}` takes {_shapes(form)}, and here it has {given}{which}"
 
 
 def _all_declared(args: tuple[pg.Expr, ...]) -> tuple[Related, ...]:

@@ -11,9 +11,16 @@ from typing import TypeAlias, get_args
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.arguments import count_fits
-from phobos_core.analysis.context import Context, Rule, Site, kind_text, see
+from phobos_core.analysis.attention import warp_partial
+from phobos_core.analysis.bits import bits
+from phobos_core.analysis.context import PLAIN, Context, Rule, Site, kind_text, see
 from phobos_core.analysis.elementwise import argsel, conversion, extremum, iota, math, tmax, where
+from phobos_core.analysis.functions import KnownFunction
+from phobos_core.analysis.inlining import check_alone, expression_call, meant, note_call
 from phobos_core.analysis.names import first_unknown, suggestion_for
+from phobos_core.analysis.places import declared_function
+from phobos_core.analysis.runs import elem, run_sum, store_value, word
+from phobos_core.analysis.synchronization import atomic, barrier, grid_barrier
 from phobos_core.analysis.tile_operations import contraction, flat, gather, rearrangement, reduction
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin
 from phobos_core.language.types import CONVERSIONS, SPELLED
@@ -28,17 +35,29 @@ def call(cx: Context, node: ast.Call, at: Site) -> pg.Expr | None:
         if not isinstance(callee, ast.ErrorExpr):
             cx.error("not-callable", callee.span, "only built-ins and functions are called, by name")
         return None
-    builtin = BUILTINS.get(callee.text)
+    builtin = BUILTINS.get(callee.text) or BUILTINS.get(meant(cx, callee))
     if builtin is None:
-        _other_call(cx, node, callee)
-        return None
+        return _other_call(cx, node, callee, at)
     if not _available(cx, node, builtin) or not count_fits(cx, node, builtin):
         return None
     return BUILDERS[builtin.name](cx, node, builtin, at)
 
 
-def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
+def function_of(cx: Context, node: ast.Expr) -> KnownFunction | None:
+    """The function that an expression calls, if it is a call of one."""
+    if not isinstance(node, ast.Call) or not isinstance(node.callee, ast.Name) or node.callee.text in BUILTINS:
+        return None
+    binding = cx.scope.find(node.callee.text)
+    if binding is None:
+        return cx.function(node.callee.text)
+    return None if binding.function is None else cx.function(binding.function)
+
+
+def _other_call(cx: Context, node: ast.Call, callee: ast.Name, at: Site) -> pg.Expr | None:
     """A call of something that is not a built-in."""
+    known = function_of(cx, node)
+    if known is not None:
+        return _value_call(cx, node, callee, known, at)
     binding = cx.scope.find(callee.text)
     symbol = None if binding is None else binding.symbol
     if symbol is not None:
@@ -50,10 +69,6 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
         )
     elif binding is not None:
         pass
-    elif cx.function(callee.text) is not None:
-        cx.error(
-            "not-supported-yet", node.span, f"calls of functions, such as `{callee.text}` here, are not supported yet"
-        )
     elif callee.text in COLLECTIVES:
         bracket = COLLECTIVES[callee.text].brackets[0]
         cx.error(
@@ -64,13 +79,32 @@ def _other_call(cx: Context, node: ast.Call, callee: ast.Name) -> None:
         )
     elif callee.text in SPELLED:
         cx.error("no-conversion", node.span, f"nothing converts to `{callee.text}`", help=_storage_help(callee.text))
-    elif first_unknown(cx, callee.text):
+    elif not cx.lost_function(callee.text) and first_unknown(cx, callee):
         cx.error(
             "unknown-name",
-            callee.span,
+            callee.span.own,
             f"`{callee.text}` is not a built-in, and no function of this file has the name",
-            help=suggestion_for(cx, callee.text, [*BUILTINS, *cx.functions]),
+            help=suggestion_for(cx, callee.text, [*BUILTINS, *cx.function_names()]),
         )
+    return None
+
+
+def _value_call(cx: Context, node: ast.Call, callee: ast.Name, known: KnownFunction, at: Site) -> pg.Expr | None:
+    if not known.statement and not known.broken:
+        return expression_call(cx, node, known, at)
+    name = known.ast.name.text
+    check_alone(cx, node.args, PLAIN)
+    if known.broken:
+        note_call(cx, callee, known)
+        return None
+    cx.error(
+        "function-form",
+        node.span.own,
+        f"`{name}` is a function of statements, and has no value",
+        related=(declared_function(known.ast),),
+        help=f"call it as a statement of its own, or write it as an expression: `fn {name}(..) = ..`",
+    )
+    return None
 
 
 def _storage_help(name: str) -> str | None:
@@ -115,6 +149,15 @@ BUILDERS: Mapping[str, Builder] = {
     "gather": gather,
     "dot": contraction,
     "dot_t": contraction,
+    "sum": run_sum,
+    "elem": elem,
+    "word": word,
+    "store": store_value,
+    **dict.fromkeys(get_args(pg.BitsOp), bits),
+    "barrier": barrier,
+    "grid_barrier": grid_barrier,
+    **dict.fromkeys(get_args(pg.AtomicOp), atomic),
+    "warp_partial": warp_partial,
 }
 
 RULES: Mapping[type, Rule] = {ast.Call: call}

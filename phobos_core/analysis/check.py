@@ -1,22 +1,24 @@
 """The checker's entry: a parsed file -> diagnostics, and the checked program of each kernel without errors.
 
 A kernel's result is remembered, in a cache that the caller owns, by what it depends on: its text, the functions it
-reaches, and the options. Text that moves down costs nothing.
+reaches, and the options. Text that moves down costs nothing. A mistake in a function's body that several calls reach is
+one diagnostic, with the calls.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from phobos_core.analysis.context import Options, see
 from phobos_core.analysis.damage import Damage, damage_of
+from phobos_core.analysis.functions import Facts, facts_of
 from phobos_core.analysis.kernel import KernelResult, check_kernel
+from phobos_core.analysis.library import Library, Text, any_within, function_rules, library_of
 from phobos_core.analysis.program import CheckedKernel, Symbol
-from phobos_core.language.builtins import BUILTIN_NAMES
+from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax.ast import Function, Kernel, PlacedItem, Span
 
@@ -25,18 +27,25 @@ if TYPE_CHECKING:
 
 CacheKey: TypeAlias = tuple[bytes, tuple[tuple[str, int], ...], str, int, Damage]
 # The functions that a kernel calls, each with the text it had, or None where there was none.
-Reached: TypeAlias = tuple[tuple[str, bytes | None], ...]
+Reached: TypeAlias = tuple[tuple[str, Text | None], ...]
+
+
+# A mistake in a body that many calls reach is shown with the first of them.
+MOST_RELATED = 10
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedKernel:
-    """`offset` is where the kernel's first byte stands; all spans inside are relative to it."""
+    """`offset` is where the kernel's first byte stands; spans inside are relative to it, those of a function's body to
+    the function. `references` are what names mean, `calls` the functions that are called."""
 
     offset: int
     kernel: CheckedKernel | None
     ast: Kernel
     references: tuple[tuple[Span, Symbol], ...] = ()
     symbols: tuple[Symbol, ...] = ()
+    calls: tuple[tuple[Span, str], ...] = ()
+    uniformity: Uniformity = EVERYTHING_UNIFORM.uniformity
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +55,7 @@ class CheckedFile:
     source: SourceFile
     diagnostics: tuple[Diagnostic, ...]
     kernels: tuple[PlacedKernel, ...]
+    library: Library
 
 
 class AnalysisCache:
@@ -53,16 +63,26 @@ class AnalysisCache:
 
     def __init__(self, capacity: int = 1024) -> None:
         self._results: OrderedDict[CacheKey, tuple[Reached, KernelResult]] = OrderedDict()
+        self._facts: OrderedDict[bytes, Facts] = OrderedDict()
         self._capacity = capacity
 
-    def get(self, key: CacheKey, texts: Mapping[str, bytes]) -> KernelResult | None:
+    def facts(self, text: bytes, function: Function) -> Facts:
+        found = self._facts.get(text)
+        if found is None:
+            found = self._facts[text] = facts_of(function)
+        self._facts.move_to_end(text)
+        if len(self._facts) > self._capacity:
+            self._facts.popitem(last=False)
+        return found
+
+    def get(self, key: CacheKey, texts: Mapping[str, Text]) -> KernelResult | None:
         entry = self._results.get(key)
         if entry is None or any(texts.get(name) != text for name, text in entry[0]):
             return None
         self._results.move_to_end(key)
         return entry[1]
 
-    def put(self, key: CacheKey, texts: Mapping[str, bytes], result: KernelResult) -> None:
+    def put(self, key: CacheKey, texts: Mapping[str, Text], result: KernelResult) -> None:
         reached = tuple((name, texts.get(name)) for name in sorted(result.called))
         self._results[key] = (reached, result)
         self._results.move_to_end(key)
@@ -80,15 +100,12 @@ def check(
 ) -> CheckedFile:
     """Checks every kernel of a file. `dims` binds dimensions and overrides `@autotune` names, as `-D` does."""
     options = Options(dict(dims or {}), target, index_bits)
-    functions: dict[str, Function] = {}
-    texts: dict[str, bytes] = {}
-    for placed in source.items:
-        if isinstance(placed.item, Function):
-            functions.setdefault(placed.item.name.text, placed.item)
-            texts.setdefault(placed.item.name.text, _text(source, placed))
-    diagnostics = [*source.diagnostics, *_file_rules(source)]
+    cache = cache or AnalysisCache()
     syntax_errors = sorted(diagnostic.start for diagnostic in source.diagnostics if diagnostic.severity == "error")
+    library = library_of(source.text, source.items, syntax_errors, cache.facts)
+    diagnostics = [*source.diagnostics, *_file_rules(source), *function_rules(library)]
     broken = sorted(diagnostic.start for diagnostic in diagnostics if diagnostic.severity == "error")
+    wrong = library.wrong(broken)
     kernels = []
     end = 0
     for placed in source.items:
@@ -96,30 +113,41 @@ def check(
         if not isinstance(placed.item, Kernel):
             continue
         damage = damage_of(source.text, syntax_errors, start, placed.offset, placed.item)
-        result = _result(source, placed, placed.item, functions, texts, options, damage, cache)
-        diagnostics.extend(diagnostic.shifted(placed.offset) for diagnostic in result.diagnostics)
-        kernel = None if _any_within(broken, placed.offset, end) else result.kernel
-        kernels.append(PlacedKernel(placed.offset, kernel, placed.item, result.references, result.symbols))
-    return CheckedFile(source, _in_order(diagnostics), tuple(kernels))
+        result = _result(source, placed, placed.item, library, options, damage, cache)
+        if result.diagnostics:
+            offsets = {**library.offsets, "": placed.offset}
+            diagnostics.extend(diagnostic.placed(offsets.__getitem__) for diagnostic in result.diagnostics)
+        failed = any_within(broken, placed.offset, end) or not wrong.isdisjoint(result.called)
+        kernel = None if failed else result.kernel
+        kernels.append(
+            PlacedKernel(
+                placed.offset,
+                kernel,
+                placed.item,
+                result.references,
+                result.symbols,
+                result.calls,
+                result.uniformity,
+            )
+        )
+    return CheckedFile(source, _in_order(diagnostics), tuple(kernels), library)
 
 
 def _result(
     source: SourceFile,
     placed: PlacedItem,
     kernel: Kernel,
-    functions: Mapping[str, Function],
-    texts: Mapping[str, bytes],
+    library: Library,
     options: Options,
     damage: Damage,
-    cache: AnalysisCache | None,
+    cache: AnalysisCache,
 ) -> KernelResult:
-    if cache is None:
-        return check_kernel(kernel, functions, options, damage)
-    key = (_text(source, placed), tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
-    result = cache.get(key, texts)
+    text = _text(source, placed)
+    key = (text, tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
+    result = cache.get(key, library.texts)
     if result is None:
-        result = check_kernel(kernel, functions, options, damage)
-        cache.put(key, texts, result)
+        result = check_kernel(kernel, text, library, options, damage)
+        cache.put(key, library.texts, result)
     return result
 
 
@@ -127,15 +155,23 @@ def _text(source: SourceFile, placed: PlacedItem) -> bytes:
     return source.text[placed.offset : placed.offset + placed.item.span.end]
 
 
-def _any_within(places: Sequence[int], start: int, end: int) -> bool:
-    """Whether one of the sorted places is from start to end."""
-    first = bisect_left(places, start)
-    return first < len(places) and places[first] <= end
-
-
 def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
-    unique = dict.fromkeys(diagnostics)
-    return tuple(sorted(unique, key=lambda d: (d.start, d.end, d.code)))
+    """By their places, and what is said several times of one place once, with every related place."""
+    merged: dict[tuple[int, int, str, str], Diagnostic] = {}
+    for found in diagnostics:
+        key = (found.start, found.end, found.code, found.message)
+        first = merged.get(key)
+        if first is not None and first.related != found.related:
+            found = replace(first, related=tuple(dict.fromkeys((*first.related, *found.related))))
+        merged[key] = found
+    shortened = (found if len(found.related) <= MOST_RELATED else _shortened(found) for found in merged.values())
+    return tuple(sorted(shortened, key=lambda d: (d.start, d.end, d.code)))
+
+
+def _shortened(found: Diagnostic) -> Diagnostic:
+    *kept, last = found.related[:MOST_RELATED]
+    more = len(found.related) - MOST_RELATED
+    return replace(found, related=(*kept, replace(last, message=f"{last.message}, and {more} more places like it")))
 
 
 # PTX's one predefined identifier that Phobos could spell, and the one name that is no PTX identifier.
@@ -164,23 +200,4 @@ def _file_rules(source: SourceFile) -> list[Diagnostic]:
             found.append(
                 Diagnostic("reserved-name", "error", span.start, span.end, message, help="choose another name")
             )
-        if isinstance(placed.item, Function):
-            found.extend(d.shifted(placed.offset) for d in _function_rules(placed.item))
-    return found
-
-
-def _function_rules(function: Function) -> list[Diagnostic]:
-    """What is wrong with a function wherever it is called; its body is checked at each call."""
-    found: list[Diagnostic] = []
-    name = function.name
-    if name.text in BUILTIN_NAMES:
-        message = f"`{name.text}` is a built-in, and every call of that name means it"
-        found.append(Diagnostic("builtin-redefined", "error", *name.span, message, help="choose another name"))
-    first: dict[str, Span] = {}
-    for param in function.params:
-        earlier = first.setdefault(param.text, param.span)
-        if earlier != param.span:
-            message = f"`{param.text}` is already a parameter of `{name.text}`"
-            related = (see(earlier, "declared here"),)
-            found.append(Diagnostic("duplicate-name", "error", *param.span, message, related))
     return found

@@ -79,7 +79,7 @@ def const_as(cx: Context, const: pg.Const, type_: ScalarType) -> pg.Const:
         value = _saturate(value, type_, cx.options.index_bits)
     else:
         value = wrap(value, type_, cx.options.index_bits)
-    return pg.Const(const.span, type_, value)
+    return pg.Const(const.span, type_, value, const.exact)
 
 
 def _saturate(value: float, type_: ScalarType, index_bits: int) -> int:

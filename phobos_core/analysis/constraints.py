@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import islice, product
 from typing import TypeAlias
 
+from phobos_core.analysis.places import diagnostic
 from phobos_core.language.diagnostic import Diagnostic, Related
 from phobos_core.syntax.ast import Span
 
@@ -46,15 +47,7 @@ def evaluate(constraint: Constraint, search: Mapping[str, tuple[int, ...]]) -> D
     message = constraint.message
     if constraint.names:
         message += f" ({_which(failed, tried)})"
-    return Diagnostic(
-        constraint.code,
-        "error",
-        constraint.span.start,
-        constraint.span.end,
-        message,
-        constraint.related,
-        constraint.help,
-    )
+    return diagnostic(constraint.code, "error", constraint.span, message, constraint.related, constraint.help)
 
 
 def _holds(constraint: Constraint, choice: Mapping[str, int]) -> bool:

@@ -7,13 +7,17 @@ that nothing built on the value is worth another message. `RULES` of the modules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constraints import Constraint
 from phobos_core.analysis.damage import UNDAMAGED, Damage
+from phobos_core.analysis.functions import KnownFunction
+from phobos_core.analysis.library import EVERY_NAME, Library
+from phobos_core.analysis.places import diagnostic
+from phobos_core.analysis.places import see as see
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.language.diagnostic import Diagnostic, Related, Severity
@@ -41,7 +45,8 @@ class Site:
     `where` that is), the only place of a tile `where`; `condition` marks the condition of a `where`, the only place
     of tile comparisons; `inside` names the built-in that computes this argument before the assignment's sweep, and
     `one_element` says that it reads tiles of one element type. `inferred` says that the assigned tile takes its shape
-    from the value, and `lost` that what is assigned is in error.
+    from the value, and `lost` that what is assigned is in error. `runs` is there in the value that `sum(e)` adds up per
+    element, and collects the runs that it reads.
     """
 
     shape: Shape | None = None
@@ -51,6 +56,7 @@ class Site:
     one_element: bool = False
     inferred: bool = False
     lost: bool = False
+    runs: list[pg.Place] | None = None
 
     @property
     def part(self) -> Site:
@@ -69,13 +75,16 @@ class Context:
     """Everything that grows while one kernel is checked."""
 
     options: Options
+    # Those of the kernel's own text, or of the body of an inlined function.
     rules: Mapping[type, Rule]
-    functions: Mapping[str, ast.Function]
+    inlined_rules: Mapping[type, Rule]
+    library: Library
     damage: Damage = UNDAMAGED
     scope: Scope = field(default_factory=Scope)
     search: dict[str, tuple[int, ...]] = field(default_factory=dict)
     dims: dict[str, pg.Symbol] = field(default_factory=dict)
     threads: int = 256
+    persistent: bool = False
     diagnostics: list[Diagnostic] = field(default_factory=list)
     constraints: list[Constraint] = field(default_factory=list)
     requires: dict[str, pg.Requirement] = field(default_factory=dict)
@@ -86,12 +95,18 @@ class Context:
     # What an immutable scalar was bound to, and the extents that this gives.
     definitions: dict[pg.Symbol, pg.Expr] = field(default_factory=dict)
     values: dict[pg.Symbol, Sym] = field(default_factory=dict)
-    # Float literals that f32 rounds, as they were written.
-    exact: dict[ast.Span, float] = field(default_factory=dict)
     # The memory that a view leads to.
     roots: dict[pg.Symbol, pg.Symbol] = field(default_factory=dict)
+    # A view of a whole tile, or of its `flat`, and what it is of.
+    aliases: dict[pg.Symbol, pg.Place] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
-    unknown: set[str] = field(default_factory=set)
+    # Each call of a function.
+    calls: list[tuple[ast.Span, str]] = field(default_factory=list)
+    # Levels of the bodies around what is being checked, and all nodes that were inlined.
+    inlined_height: int = 0
+    inlined_size: int = 0
+    # Each unknown name that was reported, with the inlined body that it stands in.
+    unknown: set[tuple[str, ast.Frame | None]] = field(default_factory=set)
     loops: int = 0
     # Loops around the statement whose head has a syntax error, which may have swallowed the loop variable.
     lost_loops: int = 0
@@ -101,6 +116,8 @@ class Context:
     # Every `var t: tile<T>[dims] = e`, which `@registers` may name.
     register_candidates: set[pg.Symbol] = field(default_factory=set)
     conditional_updates: dict[pg.Symbol, ast.Span] = field(default_factory=dict)
+    # Whether anything may differ between threads, or is stored by each of them.
+    per_thread: bool = False
     iota_met: bool = False
 
     def error(
@@ -114,12 +131,22 @@ class Context:
         severity: Severity = "error",
     ) -> None:
         """Reports, and returns None, the value of an expression that is in error."""
-        self.diagnostics.append(Diagnostic(code, severity, span.start, span.end, message, related, help))
+        self.diagnostics.append(diagnostic(code, severity, span, message, related, help))
 
-    def function(self, name: str) -> ast.Function | None:
+    def function(self, name: str) -> KnownFunction | None:
         """The function of that name. That it was asked for is remembered: the result depends on the answer."""
         self.called.add(name)
-        return self.functions.get(name)
+        return self.library.known.get(name)
+
+    def function_names(self) -> Iterable[str]:
+        """The names of all functions, of which the result then depends."""
+        self.called.add(EVERY_NAME)
+        return self.library.known
+
+    def lost_function(self, name: str) -> bool:
+        """Whether a syntax error may have swallowed a function; depends on all of them too."""
+        self.called.add(EVERY_NAME)
+        return self.library.lost.may_hide(name)
 
     def symbol(
         self, name: ast.Name, kind: pg.SymbolKind, type_: pg.SymbolType, *, mutable: bool = False, hidden: bool = False
@@ -152,11 +179,6 @@ class Context:
 def infer(cx: Context, node: ast.Expr, at: Site = PLAIN) -> pg.Expr | None:
     """The checked form of an expression, or None where it is in error."""
     return cx.rules[type(node)](cx, node, at)
-
-
-def see(span: ast.Span, message: str) -> Related:
-    """A second place that explains a diagnostic."""
-    return Related(span.start, span.end, message)
 
 
 def declared_as(symbol: pg.Symbol | None) -> tuple[Related, ...]:

@@ -26,8 +26,8 @@ def convert(cx: Context, expr: pg.Expr, element: ScalarType, *, in_tile: bool = 
     if current is element or current == element:
         return expr
     if isinstance(expr, pg.Const):
-        exact = cx.exact.get(expr.span) if in_tile else None
-        return const_as(cx, expr if exact is None else pg.Const(expr.span, F64, exact), element)
+        exact = expr.exact if in_tile else None
+        return const_as(cx, expr if exact is None else pg.Const(expr.span, F64, exact, exact), element)
     if isinstance(type_, pg.TileType):
         return pg.Convert(expr.span, pg.TileType(element, type_.shape), expr)
     return pg.Convert(expr.span, element, expr)

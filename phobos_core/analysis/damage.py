@@ -8,11 +8,11 @@ may be what was lost: it stands on such a line, or the head of the kernel is bro
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from phobos_core.syntax.ast import Kernel, Span
+from phobos_core.syntax.ast import Kernel, PlacedItem, Span
 
 WORD = re.compile(rb"\w+")
 
@@ -50,17 +50,48 @@ def damage_of(text: bytes, errors: Sequence[int], before: int, offset: int, kern
     places = [place for place in errors[bisect_left(errors, before) :] if place <= offset + kernel.span.end]
     if not places:
         return UNDAMAGED
-    lines = sorted({_line(text, place) for place in places})
-    words = {word.decode("utf-8", "replace") for start, end in lines for word in WORD.findall(text[start:end])}
+    lines = sorted({line_at(text, place) for place in places})
     return Damage(
         any(place <= name for place in places),
         any(name <= place <= body for place in places),
         tuple(place - offset for place in places),
         tuple(Span(start - offset, end - offset) for start, end in lines),
-        frozenset(words),
+        _words(text, lines),
     )
 
 
-def _line(text: bytes, place: int) -> tuple[int, int]:
+@dataclass(frozen=True, slots=True)
+class LostFunctions:
+    """What the syntax errors outside kernels may have swallowed: any function, where `any` is set by an error outside
+    every item, else those named on the lines of the errors, in `words`."""
+
+    any: bool = False
+    words: frozenset[str] = frozenset()
+
+    def may_hide(self, name: str) -> bool:
+        return self.any or name in self.words
+
+
+NONE_LOST = LostFunctions()
+
+
+def lost_functions(text: bytes, errors: Sequence[int], items: Sequence[PlacedItem]) -> LostFunctions:
+    """What the errors outside kernels may have swallowed."""
+    words: set[str] = set()
+    outside = False
+    for place in errors:
+        at = bisect_right(items, place, key=lambda placed: placed.offset) - 1
+        inside = at >= 0 and place <= items[at].offset + items[at].item.span.end
+        outside = outside or not inside
+        if not (inside and isinstance(items[at].item, Kernel)):
+            words |= _words(text, [line_at(text, place)])
+    return LostFunctions(outside, frozenset(words)) if words else NONE_LOST
+
+
+def _words(text: bytes, lines: Iterable[tuple[int, int]]) -> frozenset[str]:
+    return frozenset(word.decode("utf-8", "replace") for start, end in lines for word in WORD.findall(text[start:end]))
+
+
+def line_at(text: bytes, place: int) -> tuple[int, int]:
     end = text.find(b"\n", place)
     return text.rfind(b"\n", 0, place) + 1, len(text) if end < 0 else end

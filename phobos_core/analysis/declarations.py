@@ -31,12 +31,19 @@ def let(cx: Context, stmt: ast.Let) -> None:
     if stmt.type is not None:
         _typed(cx, stmt, stmt.type, mutable=False)
         return
-    value = infer(cx, stmt.value, PLAIN)
+    bind_value(cx, stmt, infer(cx, stmt.value, PLAIN))
+
+
+def bind_value(cx: Context, stmt: ast.Let, value: pg.Expr | None) -> None:
+    """What `let` without a type makes of its value: a view of a slice, or a scalar or tile of the value's type."""
     if value is None:
         cx.bind(stmt.name, None)
     elif isinstance(value, pg.TileRead):
         symbol = cx.symbol(stmt.name, pg.SymbolKind.VIEW, value.type)
         cx.roots[symbol] = cx.roots.get(value.place.root, value.place.root)
+        whole_place = cx.aliases.get(value.place.root, value.place)
+        if value.place.axes is None and whole_place.root.kind is pg.SymbolKind.TILE:
+            cx.aliases[symbol] = whole_place
         cx.bind(stmt.name, symbol)
         cx.out.append(pg.BindView(stmt.span, symbol, value.place))
     else:

@@ -17,9 +17,8 @@ from phobos_core.analysis.constants import (
 )
 from phobos_core.analysis.context import Context, Rule, Site, element_of, infer, see, type_text
 from phobos_core.analysis.convert import cannot_join, comparison_type, convert, operand_type
-from phobos_core.analysis.names import lookup, suggestion
+from phobos_core.analysis.names import lookup, spoken, suggestion
 from phobos_core.analysis.shapes import broadcast, constrain, static
-from phobos_core.analysis.subscripts import read
 from phobos_core.analysis.symbolic import sym
 from phobos_core.language.context import AXES, CTX_FIELDS
 from phobos_core.language.operators import BINARY, OperatorClass
@@ -45,7 +44,7 @@ def name(cx: Context, node: ast.Name, at: Site) -> pg.Expr | None:
     cx.error(
         "not-a-value",
         node.span,
-        f"`{node.text}` is a tensor in global memory: a value is a slice of it",
+        f"{spoken(node, symbol)} is a tensor in global memory: a value is a slice of it",
         related=(see(symbol.span, "declared here"),),
         help=f"`{node.text}[{colons}]` is all of it",
     )
@@ -62,9 +61,7 @@ def integer(cx: Context, node: ast.IntLit, at: Site) -> pg.Expr | None:
 
 def floating(cx: Context, node: ast.FloatLit, at: Site) -> pg.Expr | None:
     value = round_float(node.value, F32)
-    if value != node.value:
-        cx.exact[node.span] = node.value
-    return pg.Const(node.span, F32, value)
+    return pg.Const(node.span, F32, value, None if value == node.value else node.value)
 
 
 def boolean(cx: Context, node: ast.BoolLit, at: Site) -> pg.Expr | None:
@@ -80,11 +77,8 @@ def ctx_field(cx: Context, node: ast.CtxField, at: Site) -> pg.Expr | None:
     if field is None:
         _unknown_field(cx, node)
         return None
-    if not field.supported:
-        cx.error(
-            "not-supported-yet", node.span, f"`ctx.{field.name}`, which differs between threads, is not supported yet"
-        )
-        return None
+    if field.variation:
+        cx.per_thread = True
     match field.name:
         case "threads":
             return pg.SymConst(node.span, INDEX, sym(cx.threads))
@@ -148,10 +142,7 @@ def unary(cx: Context, node: ast.Unary, at: Site) -> pg.Expr | None:
 def _fold_unary(cx: Context, node: ast.Unary, operand: pg.Const) -> pg.Const:
     value = operand.value
     if isinstance(value, float):
-        exact = cx.exact.get(operand.span)
-        if exact is not None:
-            cx.exact[node.span] = -exact
-        return pg.Const(node.span, operand.type, -value)
+        return pg.Const(node.span, operand.type, -value, None if operand.exact is None else -operand.exact)
     folded = -value if node.op == "-" else ~value
     return pg.Const(node.span, operand.type, wrap(folded, operand.type, cx.options.index_bits))
 
@@ -323,14 +314,6 @@ def _logical(cx: Context, node: ast.Binary, at: Site) -> pg.Expr | None:
     return pg.Binary(node.span, result, cast(pg.BinaryOp, node.op), lhs, rhs)
 
 
-def collective(cx: Context, node: ast.Collective, at: Site) -> None:
-    cx.error(
-        "not-supported-yet",
-        node.span,
-        f"`{node.op.text}<{node.mode} ..>` is not supported yet: collectives and shuffles come with per-thread code",
-    )
-
-
 RULES: Mapping[type, Rule] = {
     ast.Name: name,
     ast.IntLit: integer,
@@ -339,7 +322,5 @@ RULES: Mapping[type, Rule] = {
     ast.CtxField: ctx_field,
     ast.Unary: unary,
     ast.Binary: binary,
-    ast.Index: read,
-    ast.Collective: collective,
     ast.ErrorExpr: broken,
 }

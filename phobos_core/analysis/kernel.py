@@ -3,44 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
-from phobos_core.analysis import calls, expressions
+from phobos_core.analysis import calls, collectives, expressions, runs
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.attributes import Header, read_attributes
 from phobos_core.analysis.constraints import evaluate
 from phobos_core.analysis.context import Context, Options, Rule
 from phobos_core.analysis.damage import Damage
 from phobos_core.analysis.header import declare_params, declare_search, resolve_aligned, resolve_registers
+from phobos_core.analysis.inlining import argument_rule
+from phobos_core.analysis.library import Library
 from phobos_core.analysis.statements import block
+from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity, infer
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import ast
 
-RULES: Mapping[type, Rule] = {**expressions.RULES, **calls.RULES}
+T = TypeVar("T")
+
+RULES: Mapping[type, Rule] = {**expressions.RULES, **runs.RULES, **collectives.RULES, **calls.RULES}
+INLINED_RULES: Mapping[type, Rule] = {kind: argument_rule(rule) for kind, rule in RULES.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class KernelResult:
     """What is known about a kernel; `kernel` is None where it has errors.
 
-    `references` has each name with the symbol that it means, and `called` the names of functions that it calls:
-    besides the kernel's text and the options, the result depends on those functions only.
+    `references` has each name with the symbol that it means, in the bodies of functions too, where the span names the
+    call, and `calls` each call of a function by its name. `called` are all the functions that were asked for: besides
+    the kernel's text and the options, the result depends on those only.
     """
 
     kernel: pg.CheckedKernel | None
     diagnostics: tuple[Diagnostic, ...]
     references: tuple[tuple[ast.Span, pg.Symbol], ...]
     symbols: tuple[pg.Symbol, ...]
+    calls: tuple[tuple[ast.Span, str], ...]
     called: frozenset[str]
+    uniformity: Uniformity
 
 
-def check_kernel(
-    node: ast.Kernel, functions: Mapping[str, ast.Function], options: Options, damage: Damage
-) -> KernelResult:
-    cx = Context(options, RULES, functions, damage)
+def check_kernel(node: ast.Kernel, text: bytes, library: Library, options: Options, damage: Damage) -> KernelResult:
+    """`text` is the kernel's."""
+    cx = Context(options, RULES, INLINED_RULES, library, damage)
     kernel: pg.CheckedKernel | None = None
+    inferred = EVERYTHING_UNIFORM
     try:
         kernel = _checked(cx, node)
+        if cx.per_thread:
+            whole = not any(diagnostic.severity == "error" for diagnostic in cx.diagnostics)
+            items = {name: known for name, (known, _) in library.texts.items()}
+            inferred = infer(kernel.body, {**items, "": text}, whole=whole)
+            kernel = replace(kernel, body=inferred.body)
+            cx.diagnostics.extend(inferred.diagnostics)
     except RecursionError:
         cx.error(
             "nesting-too-deep",
@@ -53,10 +69,17 @@ def check_kernel(
     return KernelResult(
         None if failed else kernel,
         tuple(cx.diagnostics),
-        tuple(cx.references),
+        _unique(cx.references) if cx.calls else tuple(cx.references),
         tuple(cx.symbols),
+        _unique(cx.calls),
         frozenset(cx.called),
+        inferred.uniformity,
     )
+
+
+def _unique(found: list[tuple[ast.Span, T]]) -> tuple[tuple[ast.Span, T], ...]:
+    """An argument that a body uses twice is read twice."""
+    return tuple(dict.fromkeys((span.own, meaning) for span, meaning in found))
 
 
 def _broken_constraints(cx: Context) -> Iterator[Diagnostic]:
@@ -65,7 +88,7 @@ def _broken_constraints(cx: Context) -> Iterator[Diagnostic]:
     reported: list[ast.Span] = []
     for constraint in cx.constraints:
         span = constraint.span
-        if any(span.start <= inner.start and inner.end <= span.end for inner in reported):
+        if any(_within(inner, span) for inner in reported):
             continue
         diagnostic = evaluate(constraint, cx.search)
         if diagnostic is not None:
@@ -73,9 +96,19 @@ def _broken_constraints(cx: Context) -> Iterator[Diagnostic]:
             yield diagnostic
 
 
+def _within(inner: ast.Span, outer: ast.Span) -> bool:
+    """Whether one place is a part of another, or in the body of a function that is called there."""
+    frame = inner.frame
+    while frame is not None and frame is not outer.frame:
+        inner = frame.call
+        frame = inner.frame
+    return frame is outer.frame and outer.start <= inner.start and inner.end <= outer.end
+
+
 def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
     header: Header = read_attributes(cx, node.attributes)
     cx.threads = header.launch.threads
+    cx.persistent = "persistent" in header.flags
     declare_search(cx, header)
     params = declare_params(cx, node.params)
     aligned = resolve_aligned(cx, header, node.params)
@@ -95,7 +128,7 @@ def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
         pipeline="pipeline" in header.flags,
         padstage="padstage" in header.flags,
         dynshared="dynshared" in header.flags,
-        persistent="persistent" in header.flags,
+        persistent=cx.persistent,
         registers=registers,
         body=body,
         requires=tuple(cx.requires.values()),

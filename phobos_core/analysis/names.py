@@ -16,9 +16,9 @@ MOST_SUGGESTIONS = 20
 def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
     """The symbol that a name means here; None, reported once for each name, where it means none."""
     binding = cx.scope.find(node.text)
-    if binding is None:
-        if first_unknown(cx, node.text):
-            _unknown(cx, node)
+    if binding is None or binding.function is not None:
+        if first_unknown(cx, node):
+            _unknown(cx, node, node.text if binding is None else binding.function or "")
         return None
     symbol = binding.symbol
     if symbol is not None:
@@ -26,24 +26,32 @@ def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
     return symbol
 
 
-def first_unknown(cx: Context, name: str) -> bool:
-    """Whether a name that is not found is worth a message: the first time, and not where a syntax error may have
-    swallowed its declaration."""
-    if name in cx.unknown or cx.lost_loops or cx.damage.may_hide(name):
+def spoken(node: ast.Name, symbol: pg.Symbol) -> str:
+    """How a message names a symbol: in a function's body as the parameter that stands for it, and what that is."""
+    return f"`{node.text}`" if node.text == symbol.name else f"`{node.text}`, which is `{symbol.name}` here,"
+
+
+def first_unknown(cx: Context, node: ast.Name) -> bool:
+    """Whether a name that is not found is worth a message: the first time in the kernel or in an inlined body, and not
+    where a syntax error may have swallowed its declaration."""
+    key = (node.text, node.span.frame)
+    if key in cx.unknown or cx.lost_loops or cx.damage.may_hide(node.text):
         return False
-    cx.unknown.add(name)
+    cx.unknown.add(key)
     return True
 
 
-def _unknown(cx: Context, node: ast.Name) -> None:
-    if cx.function(node.text) is not None:
-        cx.error("not-a-value", node.span, f"`{node.text}` is a function: call it, as in `{node.text}(..)`")
-    elif node.text in BUILTIN_NAMES:
-        cx.error("not-a-value", node.span, f"`{node.text}` is a built-in: call it, as in `{node.text}(..)`")
+def _unknown(cx: Context, node: ast.Name, meant: str) -> None:
+    """`meant` is the name, or what a parameter of that name stands for."""
+    span = node.span.own
+    if cx.function(meant) is not None:
+        cx.error("not-a-value", span, f"`{node.text}` is a function: call it, as in `{node.text}(..)`")
+    elif meant in BUILTIN_NAMES:
+        cx.error("not-a-value", span, f"`{node.text}` is a built-in: call it, as in `{node.text}(..)`")
     else:
         cx.error(
             "unknown-name",
-            node.span,
+            span,
             f"`{node.text}` is not declared here",
             help=suggestion_for(cx, node.text, cx.scope.visible()),
         )

@@ -8,7 +8,8 @@ Element-wise nodes serve scalars and tiles alike: the type of a node is a `Scala
 the NumPy-style broadcast of its operands. A scalar operand of a tile node keeps its scalar type and broadcasts.
 The operands of one arithmetic node have one element type. `TileType(BOOL, ...)` occurs inside `Select` conditions only.
 
-Spans are relative to the kernel item (see `syntax.ast`).
+Spans are relative to the kernel item; those of an inlined body are relative to the function's, and name the call (see
+`syntax.ast`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from enum import Enum
 from typing import Literal, TypeAlias
 
 from phobos_core.analysis.symbolic import Sym
+from phobos_core.language.context import Variation
 from phobos_core.language.types import ScalarType
 from phobos_core.syntax.ast import Span
 
@@ -71,11 +73,14 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class Const:
-    """A literal or folded constant, already in its type: int, float or bool."""
+    """A literal or folded constant, already in its type: int, float or bool.
+
+    `exact` is a float literal as it was written, where its type rounds it."""
 
     span: Span
     type: ScalarType
     value: int | float | bool
+    exact: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +113,15 @@ class Axis:
     """One subscript, resolved: the elements start <= i < start + extent of the axis of the place below.
 
     `point` is `A[i]` (extent 1). `unmasked` marks `A[s:]` and `A[:]`, which cannot pass the end. `extent` is over
-    dimensions, `@autotune` names and keys of immutable scalars; in a tile expression it is static.
+    dimensions, `@autotune` names and keys of immutable scalars; in a tile expression it is static. `length` is there
+    where it is not: the length or the end that the source gives, of which `extent` is made.
     """
 
     start: Expr
     extent: Sym
     point: bool
     unmasked: bool
+    length: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +280,154 @@ class Contract:
     rhs: Expr
 
 
+# What each thread computes on its own, and what it exchanges with others.
+
+
+@dataclass(frozen=True, slots=True)
+class RunElement:
+    """In the operand of a `RunSum`: the element of a thread's own run at the position being summed.
+
+    One axis of `place` is the run, of constant extent; the others are points. `place` is a tensor, a whole shared tile
+    or its flat view. Widened as a `Load` is; not masked."""
+
+    span: Span
+    type: ScalarType
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class RunSum:
+    """`sum(e)`: the sum over the `length` positions of the runs in `operand`, integers as index, floats in f32 (f64
+    in f64)."""
+
+    span: Span
+    type: ScalarType
+    operand: Expr
+    length: Sym
+
+
+@dataclass(frozen=True, slots=True)
+class Elem:
+    """`elem(run, i)`: one element of a thread's run, widened as a `Load` is."""
+
+    span: Span
+    type: ScalarType
+    place: Place
+    position: Sym
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """`word(run, t)`: bytes 4t .. 4t + 3 of a run of i8 as the little-endian word they pack, unsigned, as an index."""
+
+    span: Span
+    type: ScalarType
+    place: Place
+    position: Sym
+
+
+BitsOp: TypeAlias = Literal["dp4a", "byteperm", "popcount", "f16bits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """Operations on packed words. Arguments are index scalars; "f16bits" gives f16, the others an index."""
+
+    span: Span
+    type: ScalarType
+    op: BitsOp
+    args: tuple[Expr, ...]
+
+
+CollectiveOp: TypeAlias = Literal["sum", "max", "min", "any", "all", "argmax", "reduce"]
+Group: TypeAlias = Literal["lane", "thread"]
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """The function of a `reduce<over ..>`, its parameters bound to two scalars of the folded type."""
+
+    first: Symbol
+    second: Symbol
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Collective:
+    """The fold of one scalar per thread over the warp (or each `width`-lane piece of it), or over the CTA.
+
+    `combine` is there for "reduce" only; "argmax" gives the lane within the piece, or the thread, as an index."""
+
+    span: Span
+    type: ScalarType
+    op: CollectiveOp
+    group: Group
+    value: Expr
+    width: Sym | None = None
+    combine: Combine | None = None
+
+
+ShuffleMode: TypeAlias = Literal["from", "xor", "down", "up"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shuffle:
+    """`value` of another lane of the warp, or of the `width`-lane piece; a source outside reads the lane's own."""
+
+    span: Span
+    type: ScalarType
+    mode: ShuffleMode
+    value: Expr
+    source: Expr
+    width: Sym | None = None
+
+
+AtomicOp: TypeAlias = Literal["atomic_add", "atomic_cas", "load_acquire", "store_release"]
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """Once per block, every thread getting the result. `place` is a point of a tensor parameter; `args` what follows
+    it in the call, in the element type. Has effects: happens where it stands, operands left to right."""
+
+    span: Span
+    type: ScalarType
+    op: AtomicOp
+    place: Place
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sync:
+    """`barrier()` of the CTA, or `grid_barrier(bar)` of the grid, whose i32 counter tensor is `bar`. Gives index 0."""
+
+    span: Span
+    type: ScalarType
+    op: Literal["barrier", "grid_barrier"]
+    bar: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WarpPartial:
+    """One decode step of attention, each warp on its share of the keys `lo` .. `hi`. Gives index 0.
+
+    `q` [QG, D] is a tile; `keys` and `values` f16 tensors [NK, KW]; `maxima` and `sums` f32 tiles [QG, W],
+    `accumulators` [QG * W, D], with W the warps of the CTA."""
+
+    span: Span
+    type: ScalarType
+    q: Place
+    keys: Place
+    values: Place
+    lo: Expr
+    hi: Expr
+    col: Expr
+    maxima: Place
+    sums: Place
+    accumulators: Place
+    scale: Expr
+
+
 Expr: TypeAlias = (
     Const
     | SymConst
@@ -291,6 +446,16 @@ Expr: TypeAlias = (
     | Shape
     | Gather
     | Contract
+    | RunElement
+    | RunSum
+    | Elem
+    | Word
+    | Bits
+    | Collective
+    | Shuffle
+    | Atomic
+    | Sync
+    | WarpPartial
 )
 
 
@@ -353,12 +518,29 @@ class StoreTile:
 
 @dataclass(frozen=True, slots=True)
 class StorePoint:
-    """One element, in the element type of the place. With `accumulate`, `place + value` is stored."""
+    """One element, in the element type of the place. With `accumulate`, `place + value` is stored.
+
+    `per_thread`: by each thread that comes here for itself, since index, value or control differs between threads; else
+    once per CTA. Written by `uniformity`."""
 
     span: Span
     place: Place
     value: Expr
     accumulate: bool = False
+    per_thread: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class StoreRun:
+    """`store(run, v0, ..)`: a thread's own store of a value to each element of its run, in the element type."""
+
+    span: Span
+    place: Place
+    values: tuple[Expr, ...]
+
+
+# `control` of an `if` or loop says how far the control of its blocks, where they begin, differs between threads: by
+# what is around it, its own condition or bounds, and who has left the loop. Written by `uniformity`.
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +549,7 @@ class If:
     condition: Expr
     then: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...]
+    control: Variation = Variation.UNIFORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -380,6 +563,7 @@ class For:
     step: Expr
     unroll: Sym
     body: tuple[Stmt, ...]
+    control: Variation = Variation.UNIFORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -387,6 +571,7 @@ class While:
     span: Span
     condition: Expr
     body: tuple[Stmt, ...]
+    control: Variation = Variation.UNIFORM
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,7 +589,18 @@ class Eval:
 
 
 Stmt: TypeAlias = (
-    BindScalar | AssignScalar | BindView | DeclareTile | StoreTile | StorePoint | If | For | While | Jump | Eval
+    BindScalar
+    | AssignScalar
+    | BindView
+    | DeclareTile
+    | StoreTile
+    | StorePoint
+    | StoreRun
+    | If
+    | For
+    | While
+    | Jump
+    | Eval
 )
 
 

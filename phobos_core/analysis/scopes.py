@@ -14,10 +14,12 @@ from phobos_core.syntax.ast import Name, Span
 
 
 class Binding(NamedTuple):
-    """`symbol` is None for a name whose declaration is in error: it is found, and silent."""
+    """`symbol` is None for a name whose declaration is in error: it is found, and silent. A parameter of a function may
+    stand for a function or built-in, whose name is `function`."""
 
     symbol: Symbol | None
     span: Span
+    function: str | None = None
 
 
 class Scope:

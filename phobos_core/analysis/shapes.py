@@ -152,7 +152,7 @@ def constrain(
     """A rule over extents: decided at the end, for every choice of the names that the values mention."""
     names = frozenset().union(*(value.names for value in values))
     ordered = tuple(name for name in cx.search if name in names)
-    cx.constraints.append(Constraint(code, span, message, ordered, holds, related, help))
+    cx.constraints.append(Constraint(code, span.shown, message, ordered, holds, related, help))
 
 
 def shape_of(expr: pg.Expr) -> Shape:

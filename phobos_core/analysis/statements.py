@@ -6,16 +6,22 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
 from phobos_core.analysis import program as pg
+from phobos_core.analysis.calls import function_of
 from phobos_core.analysis.constants import ONE, is_static, value_of
 from phobos_core.analysis.context import LOST, PLAIN, Context, Site, element_of, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert, operand_type
 from phobos_core.analysis.declarations import fitted, fitted_scalar, let, product_fits, var
 from phobos_core.analysis.expressions import arithmetic
-from phobos_core.analysis.names import lookup
+from phobos_core.analysis.functions import KnownFunction
+from phobos_core.analysis.inlining import in_place, statement_call
+from phobos_core.analysis.names import lookup, spoken
+from phobos_core.analysis.places import declared_function
+from phobos_core.analysis.runs import is_statement, store
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
-from phobos_core.analysis.subscripts import index_value, is_point, loaded, place_of, whole
+from phobos_core.analysis.subscripts import evaluated_once, index_value, is_point, loaded, place_of, whole, writable
 from phobos_core.analysis.symbolic import Sym
+from phobos_core.analysis.walk import has_effects
 from phobos_core.language.operators import COMPOUND
 from phobos_core.language.types import BOOL, INDEX, ScalarType
 from phobos_core.syntax import ast
@@ -27,14 +33,18 @@ def block(cx: Context, node: ast.Block) -> tuple[pg.Stmt, ...]:
     """The statements of a block, in a scope of its own."""
     outer_scope, outer_out = cx.scope, cx.out
     cx.scope, cx.out = Scope(outer_scope), []
-    for stmt in node.body:
-        if cx.damage.lines and cx.damage.touches(_head(stmt)):
-            _lost(cx, stmt)
-        else:
-            STATEMENTS[type(stmt)](cx, stmt)
+    _run(cx, node)
     statements = tuple(cx.out)
     cx.scope, cx.out = outer_scope, outer_out
     return statements
+
+
+def _run(cx: Context, node: ast.Block) -> None:
+    for stmt in node.body:
+        if cx.damage.lines and stmt.span.frame is None and cx.damage.touches(_head(stmt)):
+            _lost(cx, stmt)
+        else:
+            STATEMENTS[type(stmt)](cx, stmt)
 
 
 def _head(stmt: ast.Stmt) -> ast.Span:
@@ -79,8 +89,10 @@ def assign(cx: Context, stmt: ast.Assign) -> None:
     if place is None:
         infer(cx, stmt.value, LOST)
         return
-    if not _writable(cx, stmt.target, place.root):
+    if not writable(cx, stmt.target.span, place.root):
         return
+    if stmt.op == "+=":
+        place = evaluated_once(cx, place)
     if is_point(place):
         _store_point(cx, stmt, place)
     else:
@@ -122,35 +134,21 @@ def _combined(cx: Context, stmt: ast.Assign, current: pg.Expr, value: pg.Expr) -
 def _immutable(cx: Context, target: ast.Name, symbol: pg.Symbol) -> None:
     declared = (see(symbol.span, "declared here"),)
     colons = ", ".join(":" for _ in getattr(symbol.type, "shape", getattr(symbol.type, "dims", ())))
+    name = spoken(target, symbol)
     match symbol.kind:
         case pg.SymbolKind.VIEW:
-            message = f"`{target.text}` is a view, and a `let` is not bound again"
+            message = f"{name} is a view, and a `let` is not bound again"
             help_ = f"`{target.text}[{colons}] = ..` writes what it views"
         case pg.SymbolKind.TENSOR:
-            message = f"`{target.text}` is a tensor parameter, which is not assigned as a whole"
+            message = f"{name} is a tensor parameter, which is not assigned as a whole"
             help_ = f"`{target.text}[{colons}] = ..` writes its elements"
         case pg.SymbolKind.SCALAR | pg.SymbolKind.TILE:
-            message = f"`{target.text}` is bound by `let`, and does not change"
-            help_ = f"declare it with `var {target.text}`"
+            message = f"{name} is bound by `let`, and does not change"
+            help_ = f"declare it with `var {symbol.name}`"
         case _:
-            message = f"`{target.text}` is {kind_text(symbol.kind)}, and does not change"
+            message = f"{name} is {kind_text(symbol.kind)}, and does not change"
             help_ = "copy it into a `var` first"
     cx.error("immutable-assignment", target.span, message, related=declared, help=help_)
-
-
-def _writable(cx: Context, target: ast.Index, symbol: pg.Symbol) -> bool:
-    """Whether the memory behind a place may be written: a tensor, or a tile that is a `var`."""
-    root = cx.roots.get(symbol, symbol)
-    if root.kind is pg.SymbolKind.TILE and not root.mutable:
-        cx.error(
-            "immutable-assignment",
-            target.span,
-            f"`{root.name}` is a read-only tile: it is bound by `let` with a value of its own",
-            related=(see(root.span, "declared here"),),
-            help=f"declare it with `var {root.name}`",
-        )
-        return False
-    return True
 
 
 def _store_point(cx: Context, stmt: ast.Assign, place: pg.Place) -> None:
@@ -316,6 +314,8 @@ def _at_least_one(cx: Context, span: ast.Span, value: Sym, code: str, rule: str)
 
 
 def jump(cx: Context, stmt: ast.Jump) -> None:
+    if stmt.span.frame is not None and (stmt.kind == "return" or not cx.loops):
+        return  # reported where the function is declared
     if stmt.kind != "return" and not cx.loops:
         cx.error("jump-outside-loop", stmt.span, f"`{stmt.kind}` acts on the innermost loop, and there is none here")
         return
@@ -323,9 +323,35 @@ def jump(cx: Context, stmt: ast.Jump) -> None:
 
 
 def expression(cx: Context, stmt: ast.ExprStmt) -> None:
-    """Every built-in that is supported today is a value without effects, so nothing is left to run."""
+    """A call for its effect; a value without one goes nowhere."""
+    _expression(cx, stmt, None)
+
+
+def _expression(cx: Context, stmt: ast.ExprStmt, called: tuple[ast.Span, KnownFunction] | None) -> None:
+    """`called` is there where the statement is the expression of a function that was called as a statement."""
+    known = function_of(cx, stmt.value)
+    if known is not None and not known.broken:
+        assert isinstance(stmt.value, ast.Call)
+        if known.statement:
+            _splice(cx, stmt.value, known)
+            return
+        call = stmt.value.span
+        in_place(
+            cx, stmt.value, known, PLAIN, lambda body: _expression(cx, ast.ExprStmt(body.span, body), (call, known))
+        )
+        return
+    if isinstance(stmt.value, ast.Call) and is_statement(stmt.value):
+        stored = store(cx, stmt.span, stmt.value)
+        if stored is not None and writable(cx, stmt.value.args[0].span, stored.place.root):
+            _updated(cx, stored.place.root, stmt.span)
+            cx.out.append(stored)
+        return
     value = infer(cx, stmt.value, PLAIN)
-    if value is not None:
+    if value is not None and has_effects(value):
+        cx.out.append(pg.Eval(stmt.span, value))
+    elif value is not None and called is not None:
+        _value_of_function(cx, *called)
+    elif value is not None:
         cx.error(
             "no-effect",
             stmt.span,
@@ -333,6 +359,31 @@ def expression(cx: Context, stmt: ast.ExprStmt) -> None:
             help="bind it with `let`, or assign it with `=`",
             severity="warning",
         )
+
+
+def _value_of_function(cx: Context, call: ast.Span, known: KnownFunction) -> None:
+    name = known.ast.name.text
+    cx.error(
+        "function-form",
+        call,
+        f"`{name}` is an expression without effects, and the value of this statement goes nowhere",
+        related=(declared_function(known.ast),),
+        help=f"use its value, or write it as statements: `fn {name}(..) {{ .. }}`",
+    )
+
+
+def _splice(cx: Context, node: ast.Call, known: KnownFunction) -> None:
+    """The body of a statement function, among the statements around its call."""
+    found = statement_call(cx, node, known)
+    if found is None:
+        return
+    body, parameters = found
+    outer, loops = cx.scope, cx.loops
+    cx.scope, cx.loops = Scope(parameters), 0
+    cx.inlined_height += known.facts.height
+    _run(cx, body)
+    cx.inlined_height -= known.facts.height
+    cx.scope, cx.loops = outer, loops
 
 
 def broken(cx: Context, stmt: ast.ErrorStmt) -> None:

@@ -7,13 +7,16 @@ that the checked program holds names only.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, expressible, is_static, surely_positive, value_of
 from phobos_core.analysis.context import PLAIN, Context, Site, infer, kind_text, see, type_text
 from phobos_core.analysis.convert import convert
-from phobos_core.analysis.names import lookup
+from phobos_core.analysis.names import lookup, spoken
 from phobos_core.analysis.shapes import constrain
 from phobos_core.analysis.symbolic import Sym, sym
+from phobos_core.analysis.walk import has_effects
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.syntax import ast
 
@@ -75,6 +78,35 @@ def whole(symbol: pg.Symbol, span: ast.Span) -> pg.Place:
     return pg.Place(span, symbol, type_.element, shape)
 
 
+def evaluated_once(cx: Context, place: pg.Place) -> pg.Place:
+    """The place with each start that has effects bound to a scalar: it may be read and stored then."""
+    return replace(place, axes=None if place.axes is None else tuple(_bound(cx, axis) for axis in place.axes))
+
+
+def _bound(cx: Context, axis: pg.Axis) -> pg.Axis:
+    if not has_effects(axis.start):
+        return axis
+    span = axis.start.span
+    symbol = cx.symbol(ast.Name(span, "index"), pg.SymbolKind.SCALAR, INDEX, hidden=True)
+    cx.out.append(pg.BindScalar(span, symbol, axis.start))
+    return replace(axis, start=pg.ScalarRead(span, INDEX, symbol))
+
+
+def writable(cx: Context, span: ast.Span, symbol: pg.Symbol) -> bool:
+    """Whether the memory behind a place may be written: a tensor, or a tile that is a `var`."""
+    root = cx.roots.get(symbol, symbol)
+    if root.kind is pg.SymbolKind.TILE and not root.mutable:
+        cx.error(
+            "immutable-assignment",
+            span,
+            f"`{root.name}` is a read-only tile: it is bound by `let` with a value of its own",
+            related=(see(root.span, "declared here"),),
+            help=f"declare it with `var {root.name}`",
+        )
+        return False
+    return True
+
+
 def _unnamed(cx: Context, outer: ast.Index) -> pg.Place | None:
     """What is subscripted, where it is no name: `flat(t)`, or another slice, which becomes a view of its own unless
     one element is taken of it."""
@@ -110,8 +142,8 @@ def _named(cx: Context, node: ast.Name) -> pg.Place | None:
         cx.error(
             "not-indexable",
             node.span,
-            f"`{node.text}` is {kind_text(symbol.kind)} of type `{type_text(symbol.type)}`, which has no elements"
-            " to select",
+            f"{spoken(node, symbol)} is {kind_text(symbol.kind)} of type `{type_text(symbol.type)}`, which has no"
+            " elements to select",
             related=(see(symbol.span, "declared here"),),
         )
         return None
@@ -137,7 +169,7 @@ def _wrong_rank(cx: Context, node: ast.Index, base: pg.Place) -> None:
     subscripts = "1 subscript" if count == 1 else f"{count} subscripts"
     cx.error(
         "wrong-rank",
-        node.span,
+        node.span.own,
         f"`{base.root.name}` is `{type_text(base.root.type)}`, of rank {rank}, and has {subscripts} here",
         related=(see(base.root.span, "declared here"),),
         help="`:` selects the whole of an axis",
@@ -177,7 +209,7 @@ def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> 
             count = index_value(cx, length, "the length of a span")
             if start is None or count is None:
                 return None
-            return _sliced(cx, span, start, count)
+            return _sliced(cx, span, start, count, count)
         case ast.RangeSub(span, None, None):
             return pg.Axis(pg.Const(span, INDEX, 0), below, False, True)
         case ast.RangeSub(span, first_or_none, end):
@@ -188,24 +220,29 @@ def _range(cx: Context, span: ast.Span, first: ast.Expr | None, end: ast.Expr | 
     if first is None:
         assert end is not None
         stop = index_value(cx, end, "the end of a range")
-        return None if stop is None else _sliced(cx, span, pg.Const(span, INDEX, 0), stop)
+        return None if stop is None else _sliced(cx, span, pg.Const(span, INDEX, 0), stop, stop)
     start = index_value(cx, first, "the start of a range")
     if end is None:
         return None if start is None else _to_the_end(cx, span, start, below)
     stop = index_value(cx, end, "the end of a range")
     if start is None or stop is None:
         return None
-    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start))
+    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", stop, start), stop)
 
 
 def _to_the_end(cx: Context, span: ast.Span, start: pg.Expr, below: Sym) -> pg.Axis | None:
     size = pg.SymConst(span, INDEX, below)
-    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", size, start), unmasked=True)
+    return _sliced(cx, span, start, pg.Binary(span, INDEX, "-", size, start), None, unmasked=True)
 
 
-def _sliced(cx: Context, span: ast.Span, start: pg.Expr, length: pg.Expr, *, unmasked: bool = False) -> pg.Axis | None:
+def _sliced(
+    cx: Context, span: ast.Span, start: pg.Expr, length: pg.Expr, given: pg.Expr | None, *, unmasked: bool = False
+) -> pg.Axis | None:
+    """`given` is the length or the end, as the source has it."""
     extent = _extent(cx, span, length)
-    return None if extent is None else pg.Axis(start, extent, False, unmasked)
+    if extent is None:
+        return None
+    return pg.Axis(start, extent, False, unmasked, None if is_static(cx, extent) else given)
 
 
 def _extent(cx: Context, span: ast.Span, length: pg.Expr) -> Sym | None:

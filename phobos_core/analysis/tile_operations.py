@@ -6,6 +6,7 @@ its `iota`) reaches into them.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal, cast
 
 from phobos_core.analysis import program as pg
@@ -90,7 +91,8 @@ def gather(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr |
     if element.kind is Kind.UINT:
         indices = convert(cx, indices, INDEX if element == U32 else I32)
     shape = cast(pg.TileType, indices.type).shape
-    return pg.Gather(node.span, pg.TileType(table.place.element, shape), table.place, indices)
+    place = replace(table.place, span=table.span)  # the name by which a function has it
+    return pg.Gather(node.span, pg.TileType(place.element, shape), place, indices)
 
 
 def contraction(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | None:

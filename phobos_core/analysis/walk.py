@@ -24,6 +24,11 @@ def walk(roots: Sequence[Node]) -> Iterator[Node]:
         pending += list(_children(node))[::-1]
 
 
+def has_effects(expr: p.Expr) -> bool:
+    """Whether it does something besides giving a value: an atomic, a barrier and the like."""
+    return any(isinstance(node, (p.Atomic, p.Sync, p.WarpPartial)) for node in walk([expr]))
+
+
 def _children(node: Node) -> Iterator[Node]:
     for field in fields(node):
         value = getattr(node, field.name)

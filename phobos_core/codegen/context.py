@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from phobos_core.codegen import types
 from phobos_core.codegen.errors import CodegenError
@@ -38,6 +39,15 @@ class Window:
     bounds: tuple[tuple[str, str] | None, ...]
 
 
+class Run(NamedTuple):
+    """A thread's run: the operands of its accesses, of `vector` elements each; with `packed`, of a quarter as many
+    words of four bytes."""
+
+    accesses: list[str]
+    vector: int
+    packed: bool
+
+
 @dataclass(slots=True)
 class Context:
     """`scalars` and `registers` hold the operands of scalars and of tiles with a layout, one per run of the thread.
@@ -53,6 +63,7 @@ class Context:
     registers: dict[Value, list[str]] = field(default_factory=dict)
     memories: dict[Value, Memory] = field(default_factory=dict)
     windows: dict[Value, Window] = field(default_factory=dict)
+    runs: dict[Value, Run] = field(default_factory=dict)
     helpers: set[str] = field(default_factory=set)
     thread: str = "0"
     shared: str = ""

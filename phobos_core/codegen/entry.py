@@ -15,7 +15,7 @@ from phobos_core.codegen.statements import block
 from phobos_core.codegen.writer import SUBPROGRAM, Writer
 from phobos_core.ir import integers
 from phobos_core.ir.divisors import Vectors
-from phobos_core.ir.module import Kernel, Param, Value
+from phobos_core.ir.module import Kernel, Param
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import buffer_of
@@ -31,6 +31,9 @@ def module_text(kernel: Kernel) -> str:
     # Codegen can ask nothing of the launch, so it leans on no assumed divisor.
     vectors = Vectors(replace(kernel, assumed=frozenset()), index)
     cg = Context(kernel, writer, integers.of_kernel(kernel), index, vectors, shared=f"@{shared_name(kernel)}")
+    # A host that raises a flag may have written to any tensor, and threads that meet at a barrier to one another's.
+    acquires = any(op.name == "load_acquire" for op in index.ops)
+    shares = acquires or any(op.name in ("sync", "store_run") or "each" in op.attrs for op in index.ops)
     written = {buffer_of(index, op.operands[0]) for op in index.ops if OPS[op.name].effect == "write"}
     writer.at_line(kernel.line)
     if kernel.threads > 1:
@@ -40,10 +43,11 @@ def module_text(kernel: Kernel) -> str:
         _bind(cg, param, f"%p{number}")
     for number, param in enumerate(kernel.params):
         if param.kind == "tensor":
-            cg.memories[param.value] = memory.tensor(cg, param, f"%p{number}", read_only=param.value not in written)
+            read_only = param.value not in written and not acquires
+            cg.memories[param.value] = memory.tensor(cg, param, f"%p{number}", read_only=read_only)
     block(cg, kernel.body)
     writer.effect("ret void")
-    params = ", ".join(_parameter(cg, p, n, written) for n, p in enumerate(kernel.params))
+    params = ", ".join(_parameter(cg, p, n, shares=shares) for n, p in enumerate(kernel.params))
     parts = [
         f'source_filename = "{_escaped(kernel.file)}"',
         f'target triple = "{TRIPLE}"',
@@ -70,11 +74,12 @@ def _bind(cg: Context, param: Param, name: str) -> None:
         cg.scalars[param.value] = name
 
 
-def _parameter(cg: Context, param: Param, number: int, written: set[Value]) -> str:
+def _parameter(cg: Context, param: Param, number: int, *, shares: bool) -> str:
     if param.kind == "tensor":
-        # A tensor that is stored to overlaps no other argument, and one that is not stored to does not change.
-        access = "noalias" if param.value in written else "noalias readonly"
-        return f"ptr addrspace(1) {access} align 16 %p{number}"
+        # A tensor that is stored to overlaps no other argument, and one that is not stored to does not change. To LLVM,
+        # "noalias" also says that no call changes it, a barrier included: not where a barrier shows others' stores.
+        access = "noalias readonly " if cg.memories[param.value].read_only else "" if shares else "noalias "
+        return f"ptr addrspace(1) {access}align 16 %p{number}"
     return f"{_passed(cg, param.dtype)} %p{number}"
 
 

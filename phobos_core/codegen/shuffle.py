@@ -1,4 +1,4 @@
-"""Folds across the lanes of a warp by xor shuffles; a value moves as 32-bit words."""
+"""What lanes of a warp exchange: shuffles, of values of any type as 32-bit words, votes, and folds by xor shuffles."""
 
 from __future__ import annotations
 
@@ -52,6 +52,32 @@ def _members(cg: Context, active: int) -> str:
 
 def exchanged(cg: Context, operand: str, element: ScalarType, distance: int, members: str) -> str:
     """The operand of the lane `distance` away by xor."""
+    return _moved(cg, operand, element, lambda word: _shuffled(cg, "bfly", word, str(distance), LANES - 1, members))
+
+
+def from_lane(cg: Context, operand: str, element: ScalarType, mode: str, lane: str, width: int) -> str:
+    """The operand of another lane of the piece of `width` lanes; all lanes of the warp come here."""
+    name = {"from": "idx", "xor": "bfly"}.get(mode, mode)
+    # The lane bits above the width stay as they are, and the others go up to the last of the piece (down to its first).
+    clamp = (LANES - width) << 8 | (0 if mode == "up" else LANES - 1)
+    return _moved(cg, operand, element, lambda word: _shuffled(cg, name, word, lane, clamp, str(_ALL)))
+
+
+def vote(cg: Context, kind: str, operand: str) -> str:
+    """`any` or `all` as an i1, `ballot` as an i32."""
+    type = "i32" if kind == "ballot" else "i1"
+    arguments = (("i32", str(_ALL)), ("i1", operand))
+    return cg.writer.value(cg.writer.call_text(type, f"llvm.nvvm.vote.{kind}.sync", *arguments))
+
+
+def redux(cg: Context, kind: str, operand: str) -> str:
+    name = "add" if kind == "sum" else kind
+    arguments = (("i32", operand), ("i32", str(_ALL)))
+    return cg.writer.value(cg.writer.call_text("i32", f"llvm.nvvm.redux.sync.{name}", *arguments))
+
+
+def _moved(cg: Context, operand: str, element: ScalarType, move: Callable[[str], str]) -> str:
+    """The operand, each of its 32-bit words moved."""
     type, bits = cg.type(element), cg.bits(element)
     integer = f"i{bits}"
     raw = cg.writer.pure(f"bitcast {type} {operand} to {integer}") if element.is_float else operand
@@ -61,7 +87,7 @@ def exchanged(cg: Context, operand: str, element: ScalarType, distance: int, mem
         words = [raw]
     else:
         words = cg.lanes(cg.writer.pure(f"bitcast i64 {raw} to <2 x i32>"), "i32", 2)
-    moved = [_shuffled(cg, word, distance, members) for word in words]
+    moved = [move(word) for word in words]
     if bits < LANES:
         result = cg.writer.pure(f"trunc i32 {moved[0]} to {integer}")
     elif bits == LANES:
@@ -71,6 +97,6 @@ def exchanged(cg: Context, operand: str, element: ScalarType, distance: int, mem
     return cg.writer.pure(f"bitcast {integer} {result} to {type}") if element.is_float else result
 
 
-def _shuffled(cg: Context, word: str, distance: int, members: str) -> str:
-    arguments = (("i32", members), ("i32", word), ("i32", str(distance)), ("i32", str(LANES - 1)))
-    return cg.writer.value(cg.writer.call_text("i32", "llvm.nvvm.shfl.sync.bfly.i32", *arguments))
+def _shuffled(cg: Context, mode: str, word: str, lane: str, clamp: int, members: str) -> str:
+    arguments = (("i32", members), ("i32", word), ("i32", lane), ("i32", str(clamp)))
+    return cg.writer.value(cg.writer.call_text("i32", f"llvm.nvvm.shfl.sync.{mode}.i32", *arguments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from phobos_core.codegen import access, asynchronous, index, memory, patches
+from phobos_core.codegen import access, asynchronous, exchange, index, memory, patches, runs
 from phobos_core.codegen.arithmetic import elementwise
 from phobos_core.codegen.context import Context, Memory
 from phobos_core.codegen.contraction import contraction
@@ -151,7 +151,7 @@ def _load_point(cg: Context, op: Op) -> None:
 
 def _store_point(cg: Context, op: Op) -> None:
     buffer, pointer = _point(cg, op, 2)
-    with cg.writer.guarded(index.less(cg, cg.thread, 1)):
+    with cg.writer.guarded("true" if op.attrs.get("each") else index.less(cg, cg.thread, 1)):
         access.store(cg, buffer, pointer, cg.scalars[op.operands[-2]], 1)
 
 
@@ -200,6 +200,24 @@ _STATEMENTS: Mapping[str, Callable[[Context, Op], None]] = {
     "async_commit": asynchronous.commit,
     "async_wait": asynchronous.wait,
     "barrier": _barrier,
+    "sync": _barrier,
+    "load_run": runs.load_run,
+    "store_run": runs.store_run,
+    "run_element": runs.run_element,
+    "run_word": runs.run_word,
+    "shuffle": exchange.shuffle,
+    "vote": exchange.votes,
+    "ballot": exchange.votes,
+    "redux": exchange.redux_sync,
+    "dp4a": exchange.dp4a,
+    "byteperm": exchange.byteperm,
+    "popcount": exchange.popcount,
+    "f16bits": exchange.f16bits,
+    "atomic_add": exchange.atomic,
+    "atomic_cas": exchange.atomic,
+    "load_acquire": exchange.load_acquire,
+    "store_release": exchange.store_release,
+    "grid_sync": exchange.grid_sync,
     "trap_if": _trap_if,
     "for": _for,
     "while": _while,

@@ -3,6 +3,9 @@
 In: a kernel, scheduled and (for physical addresses) placed. Out: for an op the `Access`es it makes where it stands:
 those of the virtual tiles that it evaluates included. `conflict` says whether two accesses need a barrier between:
 they share bytes, one writes, and the same byte may belong to different threads.
+
+Two accesses of the same buffer by single threads, each its own element, are ordered by the source's barriers alone:
+only their indices tell whether they meet.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from math import prod
 from typing import TypeAlias
 
 from phobos_core.ir.module import Kernel, Op, Value
+from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Region, Regions, disjoint
 from phobos_core.ir.rewrite import Index
 from phobos_core.ir.schedule import (
@@ -26,7 +30,7 @@ from phobos_core.ir.schedule import (
     Sweep,
 )
 from phobos_core.ir.tree import INNER, Node, buffer_of, nodes, stages_of
-from phobos_core.ir.types import Layout, MemType, Patches, Rows, TileType, Type, ViewType, element_of
+from phobos_core.ir.types import Layout, MemType, Patches, Rows, RunType, TileType, Type, ViewType, element_of
 
 # Two accesses with equal maps touch each byte from the same thread. None: from several threads, or not known.
 ThreadMap: TypeAlias = tuple[object, ...] | None
@@ -36,7 +40,8 @@ FIRST_THREAD: ThreadMap = ("first",)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """`bytes` is the physical range in shared memory, None for a tensor; `copies` marks an unfinished `async_copy`.
+    """`bytes` is the physical range in shared memory, None for a tensor; `copies` marks an unfinished `async_copy`,
+    `own` an access that each thread makes to its own element.
 
     Compared by identity: `Accesses` gives one object for equal ones."""
 
@@ -45,6 +50,7 @@ class Access:
     threads: ThreadMap
     bytes: tuple[int, int] | None
     copies: bool = False
+    own: bool = False
 
 
 def conflict(a: Access, b: Access) -> bool:
@@ -55,6 +61,8 @@ def conflict(a: Access, b: Access) -> bool:
     if a.bytes is not None and b.bytes is not None and (a.bytes[1] <= b.bytes[0] or b.bytes[1] <= a.bytes[0]):
         return False
     if a.region.buffer is b.region.buffer:
+        if a.own and b.own:
+            return False
         return not disjoint(a.region, b.region)
     return a.bytes is not None
 
@@ -68,6 +76,20 @@ class Touch:
     node: Node | None = None
 
 
+# Ops that a thread does alone, to single elements, with the number of their operands after the indices.
+_OWN = {
+    "load_point": 1,
+    "store_point": 2,
+    "load_run": 1,
+    "store_run": 1,
+    "atomic_add": 2,
+    "atomic_cas": 3,
+    "load_acquire": 1,
+    "store_release": 2,
+    "grid_sync": 2,
+}
+
+
 def touches(index: Index, op: Op) -> Iterator[Touch]:
     """The memory that `op` reads and writes where it stands."""
     match op.name:
@@ -79,10 +101,8 @@ def touches(index: Index, op: Op) -> Iterator[Touch]:
             yield Touch(view, write=True)
         case "load" if _layout(op) is not None:
             yield Touch(op.operands[0], write=False)
-        case "load_point":
-            yield Touch(op.operands[0], write=False)
-        case "store_point":
-            yield Touch(op.operands[0], write=True)
+        case name if name in _OWN:
+            yield Touch(op.operands[0], write=OPS[name].effect == "write")
         case "async_copy":
             target, source, *_ = op.operands
             yield Touch(source, write=False)
@@ -112,15 +132,16 @@ class Accesses:
         for touch in touches(self._index, op):
             region = self._region(op, touch)
             copies = op.name == "async_copy" and touch.write
+            own = op.name in _OWN and not (op.name == "store_point" and "each" not in op.attrs)
             threads, bytes = self._threads(op, touch, region), self._bytes(region)
-            found.append(self.one(region, touch.write, threads, bytes, copies))
+            found.append(self.one(region, touch.write, threads, bytes, copies, own))
         return list(dict.fromkeys(found))
 
     def one(
-        self, region: Region, write: bool, threads: ThreadMap, bytes: tuple[int, int] | None, copies: bool
+        self, region: Region, write: bool, threads: ThreadMap, bytes: tuple[int, int] | None, copies: bool, own: bool
     ) -> Access:
         """The access with these properties."""
-        key = (region, write, threads, bytes, copies)
+        key = (region, write, threads, bytes, copies, own)
         if key not in self._known:
             self._known[key] = Access(*key)
         return self._known[key]
@@ -129,10 +150,15 @@ class Accesses:
         if isinstance(touch.place.type, ViewType):
             return self._regions.of_view(touch.place)
         match op.name:
-            case "load_point":
-                return self._regions.of_point(touch.place, op.operands[1:-1])
-            case "store_point":
-                return self._regions.of_point(touch.place, op.operands[1:-2])
+            case "load_run":
+                (run,) = op.results
+                assert isinstance(run.type, RunType)
+                return self._regions.of_run(touch.place, op.operands[1:-1], op.attrs["axis"], run.type.length)
+            case "store_run":
+                length = op.attrs["length"]
+                return self._regions.of_run(touch.place, op.operands[1 : -1 - length], op.attrs["axis"], length)
+            case name if name in _OWN and name != "grid_sync":
+                return self._regions.of_point(touch.place, op.operands[1 : -_OWN[name]])
             case _:
                 return self._regions.whole(touch.place)
 
@@ -146,7 +172,7 @@ class Accesses:
                 return self._cyclic(region, layout.vector)
             case "async_copy":
                 return self._cyclic(region, op.attrs["vector"])
-            case "store_point":
+            case "store_point" if "each" not in op.attrs:
                 return FIRST_THREAD
             case _:
                 return None

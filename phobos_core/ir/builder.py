@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from phobos_core.ir.module import Block, Op, Value
-from phobos_core.ir.types import TOKEN, Layout, MemType, TileType, Type, ViewType, element_of, with_element
-from phobos_core.language.types import BOOL, F32, F64, I32, INDEX, ScalarType
+from phobos_core.ir.types import TOKEN, Layout, MemType, RunType, TileType, Type, ViewType, element_of, with_element
+from phobos_core.language.types import BOOL, F32, F64, I32, INDEX, U32, ScalarType
 
 
 class Builder:
@@ -189,8 +189,42 @@ class Builder:
         operands = [mem, *([stage] if stage else []), *indices, token]
         return self.op("load_point", operands, (element_of(mem.type),)).result
 
-    def store_point(self, mem: Value, indices: Sequence[Value], value: Value, token: Value) -> Value:
-        return self.op("store_point", [mem, *indices, value, token], (TOKEN,)).result
+    def store_point(
+        self, mem: Value, indices: Sequence[Value], value: Value, token: Value, *, each: bool = False
+    ) -> Value:
+        """By the first thread of the CTA, or by each thread."""
+        attrs = {"each": True} if each else {}
+        return self.op("store_point", [mem, *indices, value, token], (TOKEN,), attrs).result
+
+    # A thread's own
+
+    def load_run(self, mem: Value, indices: Sequence[Value], length: int, axis: int, token: Value) -> Value:
+        type = RunType(element_of(mem.type), length)
+        return self.op("load_run", [mem, *indices, token], (type,), {"axis": axis}).result
+
+    def store_run(
+        self, mem: Value, indices: Sequence[Value], values: Sequence[Value], axis: int, token: Value
+    ) -> Value:
+        attrs = {"axis": axis, "length": len(values)}
+        return self.op("store_run", [mem, *indices, *values, token], (TOKEN,), attrs).result
+
+    def run_element(self, run: Value, position: int) -> Value:
+        return self.op("run_element", (run,), (element_of(run.type),), {"position": position}).result
+
+    def run_word(self, run: Value, position: int) -> Value:
+        return self.op("run_word", (run,), (U32,), {"position": position}).result
+
+    def dp4a(self, a: Value, b: Value, acc: Value, unsigned: tuple[bool, bool] = (False, False)) -> Value:
+        attrs = {"unsigned": unsigned} if any(unsigned) else {}
+        return self.op("dp4a", (a, b, acc), (I32,), attrs).result
+
+    def shuffle(self, mode: str, value: Value, lane: Value, width: int) -> Value:
+        """`lane` is an i32."""
+        return self.op("shuffle", (value, lane), (value.type,), {"mode": mode, "width": width}).result
+
+    def sync(self, tokens: Sequence[Value]) -> tuple[Value, ...]:
+        """The next token of each buffer."""
+        return self.op("sync", tokens, [TOKEN] * len(tokens)).results
 
     def trap_if(self, condition: Value, message: str) -> None:
         self.op("trap_if", (condition,), (), {"message": message})

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 from typing import Literal
 
 from phobos_core.analysis.program import Requirement
@@ -17,7 +17,7 @@ from phobos_core.analysis.symbolic import sym
 from phobos_core.ir.integers import Integers, of_kernel
 from phobos_core.ir.module import Kernel, Value
 from phobos_core.ir.rewrite import Index
-from phobos_core.ir.tree import buffer_of, view_of
+from phobos_core.ir.tree import buffer_of, stages_of, view_of
 from phobos_core.ir.types import MemType, ViewType, element_of
 
 # The widest access of a thread.
@@ -60,6 +60,37 @@ class Vectors:
             if self._widest(views, extent, needed - {dim}) == best:
                 needed -= {dim}
         return Width(best, tuple(sorted(needed)))
+
+    def widest_run(self, mem: Value, indices: Sequence[Value], length: int) -> Width:
+        """The widest access that divides a run of `length` elements along the last axis, from the element at the
+        indices on."""
+        everything = self._kernel.assumed
+        best = self._of_run(mem, indices, length, everything)
+        needed = everything
+        for dim in sorted(everything):
+            if self._of_run(mem, indices, length, needed - {dim}) == best:
+                needed -= {dim}
+        return Width(best, tuple(sorted(needed)))
+
+    def multiple(self, mem: Value, indices: Sequence[Value], believed: frozenset[str]) -> int:
+        """The largest number known to divide how many elements the one at the indices is from the first; 0 for 0.
+
+        Of a buffer with several copies, from the first of the first."""
+        facts = self.facts(believed)
+        found, row = 0, 1
+        if stages_of(self._index, mem) > 1:
+            assert isinstance(mem.type, MemType)
+            found = prod(n for n in mem.type.shape if n is not None)
+        for axis in range(len(indices) - 1, -1, -1):
+            found = gcd(found, facts.range(indices[axis]).multiple * row)
+            extent = self.extent(mem, axis) if axis else 1
+            row *= extent if isinstance(extent, int) else facts.range(extent).multiple
+        return found
+
+    def _of_run(self, mem: Value, indices: Sequence[Value], length: int, believed: frozenset[str]) -> int:
+        assert isinstance(mem.type, MemType)
+        widest = gcd(length, _BYTES // mem.type.element.bytes)
+        return gcd(widest, self.multiple(mem, indices, believed))
 
     def requirements(self, dims: Iterable[str]) -> list[Requirement]:
         """That each of `dims` is the multiple that it was taken for."""

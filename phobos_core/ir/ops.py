@@ -6,6 +6,9 @@ Element-wise ops serve scalars and tiles alike; all operands then have one shape
 A tile value without a layout is virtual: it is evaluated, per element, by the op that consumes it. Three ops cannot be
 evaluated per element at will, the *anchors* `dot`, `reduce` and `cumsum`: the passes see to it that the value tree of
 each `store` holds at most one anchor and that the store's schedule is the one in which the anchor's elements arise.
+
+A scalar may differ between the threads of the CTA: `divergence.py` says which do. Ops on tiles and `sync` are for all
+threads together and take only scalars that do not; every other op runs in each thread on its own.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class OpDef:
-    """`effect`: "read" consumes a token; "write" consumes and produces one; "sync" orders threads and has no token.
+    """`effect`: "read" consumes a token; "write" consumes and produces one; "sync" orders or exchanges between threads
+    and has no token; "fence" also supersedes the tokens that it takes, one result for each.
 
     `attrs` names every attribute the op must have; `optional` those it may have, set by passes.
     """
@@ -29,7 +33,7 @@ class OpDef:
     attrs: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
     regions: int = 0
-    effect: Literal["none", "read", "write", "sync", "control"] = "none"
+    effect: Literal["none", "read", "write", "sync", "fence", "control"] = "none"
     elementwise: bool = False
     anchor: bool = False
 
@@ -145,8 +149,72 @@ _TABLE = (
     OpDef("load_point", "One element; not masked.", "mem, [stage], indices.., token", "scalar", effect="read"),
     OpDef(
         "store_point",
-        "One element, written once per CTA (by its first thread); not masked.",
+        "One element, written once per CTA (by its first thread), or by `each` thread that comes here; not masked.",
         "mem, [stage], indices.., scalar, token",
+        "token",
+        optional=("each",),
+        effect="write",
+    ),
+    OpDef(
+        "load_run",
+        "Each thread's own run of elements: from the element at the indices on, along `axis`. Not masked. `vector` "
+        "elements an access, 1 where it is not set.",
+        "mem, [stage], indices.., token",
+        "run",
+        attrs=("axis",),
+        optional=("vector",),
+        effect="read",
+    ),
+    OpDef(
+        "store_run",
+        "Each thread's own store of `length` elements, from the element at the indices on, along `axis`. Not masked.",
+        "mem, indices.., scalars.., token",
+        "token",
+        attrs=("axis", "length"),
+        optional=("vector",),
+        effect="write",
+    ),
+    OpDef("run_element", "Element `position` of a run.", "run", "scalar", attrs=("position",)),
+    OpDef(
+        "run_word",
+        "Bytes 4 * position to 4 * position + 3 of a run of bytes, as the little-endian word they pack.",
+        "run",
+        "u32",
+        attrs=("position",),
+    ),
+    OpDef(
+        "atomic_add",
+        "Adds to an element, atomically on the device, and orders the thread's accesses. Gives what was there.",
+        "mem, indices.., scalar, token",
+        "scalar, token",
+        effect="write",
+    ),
+    OpDef(
+        "atomic_cas",
+        "Stores the second scalar where the element equals the first, as `atomic_add` does. Gives what was there.",
+        "mem, indices.., i32, i32, token",
+        "i32, token",
+        effect="write",
+    ),
+    OpDef(
+        "load_acquire",
+        "An element, read at system scope; what is read after it is at least as new.",
+        "mem, indices.., token",
+        "i32, token",
+        effect="write",
+    ),
+    OpDef(
+        "store_release",
+        "An element, written at system scope; whoever acquires it sees what was written before.",
+        "mem, indices.., i32, token",
+        "token",
+        effect="write",
+    ),
+    OpDef(
+        "grid_sync",
+        "One thread of each block waits for those of all `blocks` blocks, by the counters in the buffer: how many have "
+        "come, and how often all have. Orders the accesses of all.",
+        "mem of i32, index blocks, token",
         "token",
         effect="write",
     ),
@@ -163,7 +231,40 @@ _TABLE = (
     OpDef("async_commit", "Closes the group of the copies issued since the last.", effect="sync"),
     OpDef("async_wait", "Waits until at most `pending` groups are unfinished.", attrs=("pending",), effect="sync"),
     OpDef("barrier", "bar.sync 0 of the whole CTA. Placed by a pass only.", effect="sync"),
+    OpDef(
+        "sync",
+        "The barrier of the source: all threads of the CTA meet, and see each other's accesses to the buffers whose "
+        "tokens it takes. No pass moves an access to one of those across it.",
+        "tokens..",
+        "tokens..",
+        effect="fence",
+    ),
+    OpDef(
+        "shuffle",
+        "The value of another lane of the piece of `width` lanes: by `mode`, lane `n` (`from`), lane ^ n (`xor`), lane "
+        "+ n (`down`) or lane - n (`up`), with 0 <= n < width. A lane outside the piece gives the thread's own value. "
+        "All lanes of the warp come here together.",
+        "scalar, i32 n",
+        "scalar",
+        attrs=("mode", "width"),
+        effect="sync",
+    ),
+    OpDef("vote", "`any` or `all` of a bool over the lanes of the warp.", "bool", "bool", ("kind",), effect="sync"),
+    OpDef("ballot", "The lanes of the warp for which a bool holds, a bit for each.", "bool", "u32", effect="sync"),
+    OpDef("redux", "`sum`, `min` or `max` over the lanes of the warp.", "i32", "i32", ("kind",), effect="sync"),
     OpDef("trap_if", "Traps when the scalar bool holds.", "bool", effect="sync", attrs=("message",)),
+    # Packed words, of 32-bit integers of either sign
+    OpDef(
+        "dp4a",
+        "acc + the sum of the four products of the bytes of a and of b, wrapping. `unsigned` says whether the bytes of "
+        "a, and whether those of b, are.",
+        "a, b, i32 acc",
+        "i32",
+        optional=("unsigned",),
+    ),
+    OpDef("byteperm", "Byte i is that of the eight bytes of a and b that nibble i of c says.", "a, b, c", "u32"),
+    OpDef("popcount", "The number of set bits.", "a", "i32"),
+    OpDef("f16bits", "The f16 whose bits are the low 16.", "a", "f16"),
     # Control. Carried values follow the fixed operands, are the block arguments (after the loop variable) and results.
     OpDef(
         "for",

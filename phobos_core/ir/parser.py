@@ -22,6 +22,7 @@ from phobos_core.ir.types import (
     MemType,
     Patches,
     Rows,
+    RunType,
     TileType,
     TokenType,
     Type,
@@ -38,7 +39,9 @@ _VALUE = re.compile(r"%([\w.]+)")
 _INT = re.compile(r"-?\d+")
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?([eE][+-]?\d+)?|inf\b|nan\b)")
 _STRING = re.compile(r'"(\\.|[^"\\])*"')
-_SHAPED = re.compile(r"(mem|view|tile)<(\w+)>\[([?\dx]*)(?:, (global|shared)|, (cyclic|patches|rows)<([\d, ]+)>)?\]")
+_SHAPED = re.compile(
+    r"(mem|view|tile|run)<(\w+)>\[([?\dx]*)(?:, (global|shared)|, (cyclic|patches|rows)<([\d, ]+)>)?\]"
+)
 _ATTRS = re.compile(r"\{\s*\w+ =")
 
 _SCHEDULES: dict[str, Callable[..., schedule.Schedule | Patches | Rows]] = {
@@ -237,6 +240,8 @@ class _Parser:
                     return MemType(element, shape, space)
                 case "view", "global" | "shared" if static == shape:
                     return ViewType(element, static, space)
+                case "run", None if static == shape and len(static) == 1:
+                    return RunType(element, *static)
                 case "tile", None if static == shape:
                     held = _LAYOUTS[layout](*map(int, numbers.split(","))) if layout else None
                     return TileType(element, static, held)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TypeAlias
 
+from phobos_core.ir.divergence import Divergence, divergence
 from phobos_core.ir.integers import Integers, Linear, of_kernel
 from phobos_core.ir.module import Kernel, Value
 from phobos_core.ir.rewrite import Index
@@ -46,11 +47,15 @@ class Region:
 
 
 class Regions:
-    """The regions of one kernel's views, computed on demand."""
+    """The regions of one kernel's views, computed on demand. Of a start that differs between threads nothing is known:
+    two threads may have any two values of it."""
 
-    def __init__(self, kernel: Kernel, index: Index, facts: Integers | None = None) -> None:
+    def __init__(
+        self, kernel: Kernel, index: Index, facts: Integers | None = None, divergent: Divergence | None = None
+    ) -> None:
         self._index = index
         self._facts = facts or of_kernel(kernel)
+        self._divergent = divergent or divergence(kernel.body)
         self._views: dict[Value, Region] = {}
 
     def form(self, value: Value) -> Form:
@@ -82,9 +87,14 @@ class Regions:
     def of_point(self, mem: Value, rest: tuple[Value, ...]) -> Region:
         """`rest`: the operands after the buffer of a `load_point` or `store_point`, up to the indices' end."""
         assert isinstance(mem.type, MemType)
+        return self.of_run(mem, rest, len(mem.type.shape) - 1, 1)
+
+    def of_run(self, mem: Value, rest: tuple[Value, ...], axis: int, length: int) -> Region:
+        """As `of_point`, of `length` elements along an axis."""
+        assert isinstance(mem.type, MemType)
         rank = len(mem.type.shape)
         stage = rest[0] if len(rest) > rank else None
-        return self._region(mem, stage, rest[-rank:], (1,) * rank)
+        return self._region(mem, stage, rest[-rank:], tuple(length if k == axis else 1 for k in range(rank)))
 
     def whole(self, mem: Value) -> Region:
         """All of a buffer whose extents need not be known."""
@@ -94,9 +104,13 @@ class Regions:
 
     def _region(self, mem: Value, stage: Value | None, offsets: tuple[Value, ...], shape: tuple[int, ...]) -> Region:
         buffer = buffer_of(self._index, mem)
-        starts = tuple(self.form(v) for v in offsets)
+        starts = tuple(self._start(v) for v in offsets)
         copy = self.form(stage) if stage is not None else None
         return Region(buffer, copy, starts, shape, flat=self._index.defining(mem, "flat") is not None)
+
+    def _start(self, offset: Value) -> Form | None:
+        form = self._facts.linear(offset)
+        return None if any(atom in self._divergent.values for atom in form.terms) else form_of(form)
 
 
 def form_of(linear: Linear) -> Form:

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 from phobos_core.ir.module import Op
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.types import MemType, TileType, TokenType, Type, ViewType, element_of
-from phobos_core.language.types import BF16, BOOL, F16, F32, F64, I8, I32, INDEX, Kind, ScalarType
+from phobos_core.ir.types import MemType, RunType, TileType, TokenType, Type, ViewType, element_of
+from phobos_core.language.types import BF16, BOOL, F16, F32, F64, I8, I32, INDEX, U8, U32, Kind, ScalarType
 
 _PREDICATES = {"eq", "ne", "lt", "le", "gt", "ge"}
 _FUNCTIONS = {"exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "round", "floor", "ceil", "abs"}
@@ -33,7 +33,7 @@ def _addressing(op: Op, staged: bool) -> str | None:
     mem = op.operands[0].type if op.operands else None
     if not isinstance(mem, MemType):
         return "addresses a buffer"
-    if staged and op.name in ("gather", "store_point"):
+    if staged and op.name not in ("view", "load_point", "load_run"):
         return "takes a buffer of one stage"
     rank = len(mem.shape) + staged
     rest = [v.type for v in op.operands[1:]]
@@ -54,6 +54,40 @@ def _store_point(op: Op, rest: list[Type], mem: MemType) -> str | None:
         case [value, TokenType()], [TokenType()] if value == mem.element:
             return None
     return "takes an element and a token, gives a token"
+
+
+def _load_run(op: Op, rest: list[Type], mem: MemType) -> str | None:
+    match rest, _results(op):
+        case [TokenType()], [RunType(element, length)] if element == mem.element:
+            return _run(op, mem, length)
+    return "takes a token, gives a run of the buffer's elements"
+
+
+def _store_run(op: Op, rest: list[Type], mem: MemType) -> str | None:
+    length = op.attrs["length"]
+    match rest[-1:], _results(op):
+        case [TokenType()], [TokenType()] if rest[:-1] == [mem.element] * length:
+            return _run(op, mem, length)
+    return f"takes {length} elements and a token, gives a token"
+
+
+def _run(op: Op, mem: MemType, length: int) -> str | None:
+    vector, axis = op.attrs.get("vector", 1), op.attrs["axis"]
+    if not 0 <= axis < len(mem.shape):
+        return "runs along an axis of its buffer"
+    fits = length % vector == 0 and (vector == 1 or axis == len(mem.shape) - 1)
+    return None if fits else "has whole accesses, of more than one element only along the last axis"
+
+
+def _atomic(scalars: int) -> Callable[[Op, list[Type], MemType], str | None]:
+    def check(op: Op, rest: list[Type], mem: MemType) -> str | None:
+        elements = (I32, F32) if op.name == "atomic_add" else (I32,)
+        gives = [] if op.name == "store_release" else [mem.element]
+        fits = isinstance(rest[-1], TokenType) and rest[:-1] == [mem.element] * scalars and mem.element in elements
+        fits = fits and [t for t in _results(op) if not isinstance(t, TokenType)] == gives
+        return None if fits else f"takes {scalars} of the buffer's {' or '.join(map(str, elements))} and a token"
+
+    return check
 
 
 def _gather(op: Op, rest: list[Type], mem: MemType) -> str | None:
@@ -81,6 +115,12 @@ _ADDRESSING: Mapping[str, Callable[[Op, list[Type], MemType], str | None]] = {
     "store_point": _store_point,
     "gather": _gather,
     "view": _view,
+    "load_run": _load_run,
+    "store_run": _store_run,
+    "atomic_add": _atomic(1),
+    "atomic_cas": _atomic(2),
+    "load_acquire": _atomic(0),
+    "store_release": _atomic(1),
 }
 
 
@@ -268,6 +308,63 @@ def _async_copy(op: Op) -> str | None:
     return "takes two views and their tokens, gives a token"
 
 
+def _run_element(op: Op) -> str | None:
+    match [v.type for v in op.operands], _results(op):
+        case [RunType(element, length)], [result] if result == element:
+            return None if 0 <= op.attrs["position"] < length else "has a position inside the run"
+    return "takes a run, gives an element"
+
+
+def _run_word(op: Op) -> str | None:
+    match [v.type for v in op.operands], _results(op):
+        case [RunType(element, length)], [result] if element in (I8, U8) and result == U32:
+            return None if 0 <= op.attrs["position"] * 4 <= length - 4 else "has a position inside the run"
+    return "takes a run of bytes, gives a u32"
+
+
+def _words(arity: int, result: ScalarType) -> _Check:
+    def check(op: Op) -> str | None:
+        types = [v.type for v in op.operands]
+        fits = len(types) == arity and all(t in (I32, U32) for t in types) and _results(op) == [result]
+        return None if fits else f"takes {arity} words, gives {result}"
+
+    return check
+
+
+def _sync(op: Op) -> str | None:
+    tokens = [isinstance(v.type, TokenType) for v in (*op.operands, *op.results)]
+    return None if all(tokens) and len(op.operands) == len(op.results) else "takes tokens, gives one for each"
+
+
+def _grid_sync(op: Op) -> str | None:
+    match [v.type for v in op.operands], _results(op):
+        case [MemType(element=element, space="global"), blocks, TokenType()], [TokenType()] if blocks == INDEX:
+            return None if element == I32 else "counts in a buffer of i32"
+    return "takes a buffer of the device, the number of blocks and a token, gives a token"
+
+
+def _shuffle(op: Op) -> str | None:
+    mode, width = op.attrs["mode"], op.attrs["width"]
+    if mode not in ("from", "xor", "down", "up") or width not in (1, 2, 4, 8, 16, 32):
+        return "has a known mode, and a power of two up to the warp's lanes as its width"
+    match [v.type for v in op.operands], _results(op):
+        case [ScalarType() as value, lane], [result] if lane == I32:
+            return None if value == result else "gives a value of its operand's type"
+    return "takes a scalar and an i32"
+
+
+def _ballot(op: Op) -> str | None:
+    return None if [v.type for v in (*op.operands, *op.results)] == [BOOL, U32] else "takes a bool, gives a u32"
+
+
+def _warp(kinds: set[str], element: ScalarType) -> _Check:
+    def check(op: Op) -> str | None:
+        fits = [v.type for v in op.operands] == [element] and _results(op) == [element]
+        return None if fits and op.attrs["kind"] in kinds else f"folds one {element} by {' or '.join(sorted(kinds))}"
+
+    return check
+
+
 def _trap_if(op: Op) -> str | None:
     return None if [v.type for v in op.operands] == [BOOL] else "takes a bool"
 
@@ -290,4 +387,16 @@ _CHECKS: Mapping[str, _Check] = {
     "store": _store,
     "async_copy": _async_copy,
     "trap_if": _trap_if,
+    "run_element": _run_element,
+    "run_word": _run_word,
+    "dp4a": _words(3, I32),
+    "byteperm": _words(3, U32),
+    "popcount": _words(1, I32),
+    "f16bits": _words(1, F16),
+    "sync": _sync,
+    "grid_sync": _grid_sync,
+    "shuffle": _shuffle,
+    "vote": _warp({"any", "all"}, BOOL),
+    "ballot": _ballot,
+    "redux": _warp({"sum", "min", "max"}, I32),
 }

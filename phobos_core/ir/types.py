@@ -151,6 +151,17 @@ class ViewType:
 
 
 @dataclass(frozen=True, slots=True)
+class RunType:
+    """Neighbouring elements of a buffer in the registers of one thread, each thread with its own."""
+
+    element: ScalarType
+    length: int
+
+    def __str__(self) -> str:
+        return f"run<{self.element}>[{self.length}]"
+
+
+@dataclass(frozen=True, slots=True)
 class TokenType:
     def __str__(self) -> str:
         return "token"
@@ -158,15 +169,15 @@ class TokenType:
 
 TOKEN = TokenType()
 
-Type: TypeAlias = ScalarType | TileType | MemType | ViewType | TokenType
+Type: TypeAlias = ScalarType | TileType | MemType | ViewType | RunType | TokenType
 
 
 def element_of(type: Type) -> ScalarType:
-    """The scalar type of a scalar, tile, view or buffer. Raises TypeError on a token."""
+    """The scalar type of a scalar, tile, view, buffer or run. Raises TypeError on a token."""
     match type:
         case ScalarType():
             return type
-        case TileType() | MemType() | ViewType():
+        case TileType() | MemType() | ViewType() | RunType():
             return type.element
         case TokenType():
             raise TypeError("a token has no element type")

@@ -112,15 +112,18 @@ class _Verifier:
 
     def tokens(self, op: Op) -> None:
         match op.name:
-            case "load" | "load_point" | "gather":
-                self.must_be_current(op, op.operands[0], op.operands[-1])
-            case "store" | "store_point":
-                self.must_be_current(op, op.operands[0], op.operands[-1])
-                self.supersede(op.operands[-1], op.result)
+            case "sync":
+                for token, following in zip(op.operands, op.results, strict=True):
+                    self.must_be_current(op, self.buffer[token], token)
+                    self.supersede(token, following)
             case "async_copy":
                 self.must_be_current(op, op.operands[0], op.operands[2])
                 self.must_be_current(op, op.operands[1], op.operands[3])
                 self.supersede(op.operands[2], op.result)
+            case name if OPS[name].effect in ("read", "write"):
+                self.must_be_current(op, op.operands[0], op.operands[-1])
+                if OPS[name].effect == "write":
+                    self.supersede(op.operands[-1], op.results[-1])
             case _:
                 pass
 

@@ -29,7 +29,6 @@ class CtxField(NamedTuple):
     variation: Variation
     doc: str
     constant: bool = False
-    supported: bool = True
     type: ScalarType = INDEX
 
 
@@ -65,14 +64,9 @@ CTX_FIELDS: Mapping[str, CtxField] = MappingProxyType(
                 "The number of lanes in a warp of the target: 32 on NVIDIA.",
                 constant=True,
             ),
-            CtxField("thread", Variation.VARYING, "The thread's place in the CTA.", supported=False),
-            CtxField(
-                "warp",
-                Variation.WARP_UNIFORM,
-                "The warp's place in the CTA, `ctx.thread / ctx.lanes`.",
-                supported=False,
-            ),
-            CtxField("lane", Variation.VARYING, "The thread's place in its warp.", supported=False),
+            CtxField("thread", Variation.VARYING, "The thread's place in the CTA."),
+            CtxField("warp", Variation.WARP_UNIFORM, "The warp's place in the CTA, `ctx.thread / ctx.lanes`."),
+            CtxField("lane", Variation.VARYING, "The thread's place in its warp."),
         )
     }
 )

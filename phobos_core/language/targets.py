@@ -32,6 +32,7 @@ Feature = Literal[
     "tanh_approx",
     "bf16",
     "cp_async",
+    "redux",
     "bf16_arithmetic",
 ]
 
@@ -45,6 +46,7 @@ LEAST_SM: dict[Feature, int] = {
     "tanh_approx": 75,
     "bf16": 80,  # cvt to bf16, fma and mma on bf16
     "cp_async": 80,
+    "redux": 80,  # redux.sync on i32
     "bf16_arithmetic": 90,  # add, sub, mul on bf16, cvt from bf16
 }
 

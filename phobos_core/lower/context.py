@@ -6,15 +6,16 @@ token) and each control flag to its current value. A region starts from a copy; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from phobos_core.analysis.program import Symbol
+from phobos_core.analysis.program import Expr, Symbol
 from phobos_core.analysis.symbolic import Opaque, Sym
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.module import Block, Decision, Value
 from phobos_core.language.types import INDEX, ScalarType
+from phobos_core.lower.effects import NO_EFFECTS, Effects
 from phobos_core.lower.emitter import Emitter
 from phobos_core.lower.lines import LineTable
 from phobos_core.lower.windows import Window
@@ -27,22 +28,39 @@ Flag: TypeAlias = Literal["break", "continue", "return"]
 Key: TypeAlias = Symbol | Value | Flag
 State: TypeAlias = dict[Key, Value]
 
+# A part of runs: how far from their starts it begins, and its length.
+RunPart: TypeAlias = tuple[Value | None, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Summing:
+    """A `sum(e)` being lowered: the runs that it has read `part` of, by their places, and the position in that part for
+    which `e` is lowered."""
+
+    runs: dict[int, Value]
+    part: RunPart
+    position: int
+
 
 @dataclass(slots=True)
 class Context:
     """`names` maps dimensions, `@autotune` names and the keys of immutable scalars to values.
 
-    `tile_k` is TILE_K where it is bound; `shared_limit` what a block may use.
+    `tile_k` is TILE_K where it is bound; `shared_limit` what a block may use. `lower` is how any expression is lowered.
     """
 
     emit: Emitter
     lines: LineTable
     shared_limit: int
     tile_k: int | None
+    target: str
+    threads: int
+    lower: Callable[[Context, Expr], Value]
     names: dict[str, Value] = field(default_factory=dict)
     state: State = field(default_factory=dict)
     windows: dict[Symbol, Window] = field(default_factory=dict)
-    roots: Mapping[Symbol, Symbol] = field(default_factory=dict)
+    effects: Effects = NO_EFFECTS
+    summing: Summing | None = None
     decisions: list[Decision] = field(default_factory=list)
     # The lines of the views of the source: where each is bound, and where it is read last.
     views: dict[Symbol, tuple[int, int]] = field(default_factory=dict)
@@ -93,6 +111,20 @@ class Context:
         self.state[symbol] = value
         if not symbol.mutable and isinstance(value.type, ScalarType) and value.type.is_integer:
             self.names[symbol.key] = value
+
+    def keys(self, effects: Sequence[Symbol | Flag]) -> list[Key]:
+        """What of the effects has a value now, and so outlives a region that starts here."""
+        found: dict[Key, None] = {}
+        for effect in effects:
+            key: Key = effect
+            if isinstance(effect, Symbol) and not isinstance(effect.type, ScalarType):
+                window = self.windows.get(effect)
+                if window is None:
+                    continue
+                key = window.base
+            if key in self.state:
+                found[key] = None
+        return list(found)
 
     def region(self, args: Sequence[Value], build: Callable[[], Sequence[Value]]) -> Block:
         """The block that `build` emits; it gives the values to yield. The state is as before afterwards."""

@@ -12,11 +12,13 @@ from phobos_core.analysis import program as p
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.ir.module import Value
 from phobos_core.ir.types import TileType, element_of
-from phobos_core.language.types import BOOL, F32, INDEX, ScalarType
-from phobos_core.lower import windows
+from phobos_core.language.types import BOOL, F32, I32, INDEX, ScalarType
+from phobos_core.lower import collectives, runs, synchronization, windows
+from phobos_core.lower.bits import bits, dp4a_wrapped
 from phobos_core.lower.context import Context
 from phobos_core.lower.contraction import Part, contract, extents, static_extent
-from phobos_core.lower.windows import Cut, Window, WindowAxis
+from phobos_core.lower.places import point_of, window_of
+from phobos_core.lower.windows import Window, WindowAxis
 
 BINARY: Mapping[str, str] = {
     "+": "add",
@@ -53,6 +55,8 @@ def lower_expr(c: Context, e: p.Expr, part: Part | None = None) -> Value:
             return _load(c, e)
         case p.TileRead():
             return _tile_read(c, e, part)
+        case p.Convert(type=type, operand=p.Bits(op="dp4a") as dp4a) if type == I32:
+            return dp4a_wrapped(c, dp4a, [lower_expr(c, a) for a in dp4a.args])
         case p.Convert():
             operand = lower_expr(c, e.operand, part)
             c.at(e.span)
@@ -84,6 +88,26 @@ def lower_expr(c: Context, e: p.Expr, part: Part | None = None) -> Value:
             return _gather(c, e)
         case p.Contract():
             return contract(c, e, partial(product, c, e))
+        case p.RunElement():
+            return runs.run_element(c, e)
+        case p.RunSum():
+            return runs.total(c, e)
+        case p.Elem():
+            return runs.element(c, e)
+        case p.Word():
+            return runs.word(c, e)
+        case p.Bits():
+            return bits(c, e, [lower_expr(c, a) for a in e.args])
+        case p.Collective():
+            return collectives.collective(c, e)
+        case p.Shuffle():
+            return collectives.shuffle(c, e)
+        case p.Atomic():
+            return synchronization.atomic(c, e)
+        case p.Sync():
+            return synchronization.sync(c, e)
+        case p.WarpPartial():
+            raise AssertionError("refused before")
 
 
 def element_of_type(type: p.ValueType) -> ScalarType:
@@ -106,36 +130,6 @@ def _part_of(c: Context, e: p.Contract, part: Part | None, axis: int, extent: Sy
         return Part(axis, part.start, part.extent)
     whole = static_extent(c, e)
     return None if whole is None or c.static(extent) is not None else Part(axis, c.emit.index(0), whole)
-
-
-def window_of(c: Context, place: p.Place) -> Window:
-    """The window of a place; its subscripts are evaluated here."""
-    window = c.window(place.root, place.span)
-    if place.flat:
-        window = _flattened(c, window)
-    if place.axes is None:
-        return window
-    return windows.cut(c.emit, window, [_cut(c, axis) for axis in place.axes])
-
-
-def point_of(c: Context, place: p.Place) -> tuple[Window, list[Value]]:
-    """The buffer and the indices of one element."""
-    window = c.window(place.root, place.span)
-    if place.flat:
-        window = _flattened(c, window)
-    assert place.axes is not None
-    starts = [lower_expr(c, axis.start) for axis in place.axes]
-    return window, [c.emit.add(axis.offset, start) for axis, start in zip(window.axes, starts, strict=True)]
-
-
-def _flattened(c: Context, window: Window) -> Window:
-    mem = c.emit.build.flat(window.mem)
-    rows, columns = (axis.extent for axis in window.axes)
-    return windows.root(c.emit, mem, window.base, [c.emit.index(1), c.emit.binary("mul", rows, columns)], [1, 1])
-
-
-def _cut(c: Context, axis: p.Axis) -> Cut:
-    return Cut(lower_expr(c, axis.start), c.symbolic(axis.extent), axis.unmasked)
 
 
 def _load(c: Context, e: p.Load) -> Value:

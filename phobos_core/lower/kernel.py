@@ -15,7 +15,10 @@ from phobos_core.language.types import BOOL, INDEX, ScalarType
 from phobos_core.lower import windows
 from phobos_core.lower.assigned import assigned, view_roots
 from phobos_core.lower.context import Context
+from phobos_core.lower.effects import effects_of
 from phobos_core.lower.emitter import Emitter
+from phobos_core.lower.expressions import lower_expr
+from phobos_core.lower.later import refuse_later_parts
 from phobos_core.lower.lines import LineTable, LowerError
 from phobos_core.lower.statements import lower_block
 
@@ -39,11 +42,14 @@ def lower(
     config = {name: choices[0] for name, choices in kernel.search.items()} | dict(config or {})
     bound = {name: value for name, value in (dims or {}).items() if name not in config}
     line = lines.line(kernel.name_span)
+    refuse_later_parts(kernel.body, lines)
     env = config | bound
     _check_requirements(kernel, env, line)
     emit = Emitter(Integers(kernel.launch.threads), index_bits)
     limit = TARGETS[target].shared_per_block if kernel.dynshared else STATIC_SHARED_LIMIT
-    c = Context(emit, lines, limit, env.get("TILE_K"), roots=view_roots(kernel.body))
+    effects = effects_of(kernel, view_roots(kernel.body))
+    threads = kernel.launch.threads
+    c = Context(emit, lines, limit, env.get("TILE_K"), target, threads, lower_expr, effects=effects)
     emit.build.line = line
     for name, value in env.items():
         c.names[name] = emit.index(value)
@@ -57,7 +63,7 @@ def lower(
     for name in dynamic:
         if name in promised:
             _trap_unless_aligned(c, name, promised[name])
-    if "return" in assigned(kernel.body, c.roots):
+    if "return" in assigned(kernel.body, c.effects):
         c.state["return"] = emit.const(False, BOOL)
     lower_block(c, kernel.body)
     all_params = (*params, *dim_params)
@@ -173,7 +179,4 @@ def _attribute_decisions(kernel: p.CheckedKernel, lines: LineTable) -> list[Deci
     for symbol in kernel.registers:
         reason = "the attribute is checked; tiles held in registers come in a later version"
         decisions.append(Decision(lines.line(symbol.span), f"@registers({symbol.name})", "shared memory", reason))
-    if kernel.persistent:
-        reason = "the attribute is checked; grid barriers come in a later version"
-        decisions.append(Decision(line, "@persistent", "no grid barrier", reason))
     return decisions

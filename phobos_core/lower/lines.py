@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from phobos_core.syntax.ast import Span
 from phobos_core.syntax.lines import LineIndex
 
 
 class LineTable:
-    """Lines of one file, for spans relative to an item that starts at byte `offset`."""
+    """Lines of one file, for spans relative to a kernel that starts at byte `offset`, or to one of `functions`, by
+    where each starts."""
 
-    __slots__ = ("_index", "_offset")
+    __slots__ = ("_index", "_offsets")
 
-    def __init__(self, source: bytes, offset: int = 0) -> None:
+    def __init__(self, source: bytes, offset: int = 0, functions: Mapping[str, int] | None = None) -> None:
         self._index = LineIndex(source)
-        self._offset = offset
+        self._offsets = {**(functions or {}), "": offset}
 
     def line(self, span: Span) -> int:
         """The 1-based line on which the span starts."""
-        return self._index.position(span.start + self._offset).line + 1
+        return self._index.position(span.start + self._offsets[span.item]).line + 1
 
 
 class LowerError(Exception):

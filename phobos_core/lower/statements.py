@@ -13,11 +13,12 @@ from phobos_core.analysis import program as p
 from phobos_core.analysis.walk import walk
 from phobos_core.ir.module import Value
 from phobos_core.ir.types import MemType, TileType, ViewType, element_of
-from phobos_core.language.types import BOOL, INDEX, ScalarType, join
-from phobos_core.lower import contraction, windows
+from phobos_core.language.types import BOOL, INDEX, join
+from phobos_core.lower import contraction, runs, windows
 from phobos_core.lower.assigned import assigned, jumps
 from phobos_core.lower.context import Context, Flag, Key, State
-from phobos_core.lower.expressions import lower_expr, point_of, product, window_of
+from phobos_core.lower.expressions import lower_expr, product
+from phobos_core.lower.places import point_of, window_of
 from phobos_core.lower.windows import Window
 
 
@@ -49,6 +50,8 @@ def lower_stmt(c: Context, s: p.Stmt) -> None:
             _store_tile(c, s)
         case p.StorePoint():
             _store_point(c, s)
+        case p.StoreRun():
+            runs.store(c, s)
         case p.If():
             condition = lower_expr(c, s.condition)
             _branch(c, condition, s.then, s.orelse)
@@ -132,25 +135,11 @@ def _store_point(c: Context, s: p.StorePoint) -> None:
     if s.accumulate:
         value = _sum(c, c.emit.build.load_point(window.mem, indices, c.state[window.base]), value)
     value = c.emit.convert(value, element)
-    c.state[window.base] = c.emit.build.store_point(window.mem, indices, value, c.state[window.base])
+    token = c.state[window.base]
+    c.state[window.base] = c.emit.build.store_point(window.mem, indices, value, token, each=s.per_thread)
 
 
 # Control
-
-
-def _keys(c: Context, effects: Sequence[p.Symbol | Flag]) -> list[Key]:
-    """What of the effects outlives a region that starts here: what has a value now."""
-    keys: list[Key] = []
-    for effect in effects:
-        key: Key = effect
-        if isinstance(effect, p.Symbol) and not isinstance(effect.type, ScalarType):
-            window = c.windows.get(effect)
-            if window is None:
-                continue
-            key = window.base
-        if key in c.state:
-            keys.append(key)
-    return keys
 
 
 def _args(c: Context, keys: Sequence[Key]) -> list[Value]:
@@ -175,7 +164,7 @@ def _branch(c: Context, condition: Value, then: Sequence[p.Stmt], orelse: Sequen
     if known is not None:
         lower_block(c, then if known else orelse)
         return
-    keys = _keys(c, assigned((*then, *orelse), c.roots))
+    keys = c.keys(assigned((*then, *orelse), c.effects))
     line = c.emit.build.line
 
     def side(stmts: Sequence[p.Stmt]) -> Sequence[Value]:
@@ -190,7 +179,7 @@ def _branch(c: Context, condition: Value, then: Sequence[p.Stmt], orelse: Sequen
 
 def _loop_flags(c: Context, body: Sequence[p.Stmt]) -> tuple[State, tuple[p.Symbol | Flag, ...]]:
     """Hides the flags of the loop around and starts this loop's. Gives what to restore, and the body's effects."""
-    effects = assigned(body, c.roots)
+    effects = assigned(body, c.effects)
     flags: tuple[Flag, ...] = ("break", "continue")
     hidden: State = {flag: c.state.pop(flag) for flag in flags if flag in c.state}
     if "break" in effects:
@@ -215,7 +204,7 @@ def _for(c: Context, s: p.For) -> None:
     lo, hi, step = (lower_expr(c, e) for e in (s.lo, s.hi, s.step))
     line = c.at(s.span)
     hidden, effects = _loop_flags(c, s.body)
-    keys = _keys(c, effects)
+    keys = c.keys(effects)
     variable, args = Value(INDEX, s.symbol.name), _args(c, keys)
     c.emit.facts.declare_loop(variable, lo, hi, step)
 
@@ -235,7 +224,7 @@ def _for(c: Context, s: p.For) -> None:
 
 def _while(c: Context, s: p.While) -> None:
     hidden, effects = _loop_flags(c, s.body)
-    keys = _keys(c, effects)
+    keys = c.keys((*effects, *c.effects.of_expressions(s)))
     line = c.emit.build.line
     before, inside = _args(c, keys), _args(c, keys)
     left: tuple[Flag, ...] = ("break", "return")
@@ -243,7 +232,7 @@ def _while(c: Context, s: p.While) -> None:
 
     def condition() -> Sequence[Value]:
         c.state.update(zip(keys, before, strict=True))
-        return [_while_condition(c, s, flags), *before]
+        return [_while_condition(c, s, flags), *(c.state[k] for k in keys)]
 
     def body() -> Sequence[Value]:
         c.state.update(zip(keys, inside, strict=True))
@@ -261,6 +250,16 @@ def _while_condition(c: Context, s: p.While, flags: Sequence[Flag]) -> Value:
     """The condition, not evaluated (it may load) once the loop has been left."""
     if not flags:
         return lower_expr(c, s.condition)
-    inside = c.region((), lambda: [lower_expr(c, s.condition)])
-    outside = c.region((), lambda: [c.emit.const(False, BOOL)])
-    return c.emit.build.if_(_none_set(c, flags), [BOOL], inside, outside).results[0]
+    keys = c.keys(c.effects.of_expressions(s))
+
+    def evaluated() -> Sequence[Value]:
+        return [lower_expr(c, s.condition), *(c.state[k] for k in keys)]
+
+    def left() -> Sequence[Value]:
+        return [c.emit.const(False, BOOL), *(c.state[k] for k in keys)]
+
+    types = [BOOL, *(c.state[k].type for k in keys)]
+    regions = [c.region((), side) for side in (evaluated, left)]
+    condition, *results = c.emit.build.if_(_none_set(c, flags), types, *regions).results
+    c.state.update(zip(keys, results, strict=True))
+    return condition

@@ -27,6 +27,7 @@ from phobos_core.passes.schedule import schedule
 from phobos_core.passes.split_loops import split_loops
 from phobos_core.passes.stage import stage
 from phobos_core.passes.unroll import unroll
+from phobos_core.passes.widen_runs import widen_runs
 
 __all__ = ["GENERAL_PATH", "PASSES", "Pass", "PassError", "run"]
 
@@ -42,6 +43,7 @@ PASSES: tuple[Pass, ...] = (
     unroll,
     canonicalize,
     promote,
+    widen_runs,
     schedule,
     place_shared,
     place_barriers,

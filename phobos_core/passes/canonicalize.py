@@ -15,7 +15,7 @@ from phobos_core.ir.folding import ARITHMETIC, COMMUTATIVE, COMPARISONS, NEUTRAL
 from phobos_core.ir.module import Block, Kernel, Op, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.rewrite import without_unused
-from phobos_core.ir.types import TokenType
+from phobos_core.ir.types import RunType, TokenType
 from phobos_core.language.types import BF16, BOOL, F16, F32, F64, INDEX, Kind, ScalarType
 
 Constant = int | float | bool
@@ -57,17 +57,17 @@ class _Canonicalizer:
             op = replace(op, operands=operands)
         if op.regions:
             self.control(op)
-        elif len(op.results) == 1 and isinstance(op.result.type, ScalarType):
+        elif len(op.results) == 1 and isinstance(op.result.type, ScalarType | RunType):
             self.scalar(op, op.result.type)
         else:
             self.ops.append(op)
 
-    def scalar(self, op: Op, type: ScalarType) -> None:
+    def scalar(self, op: Op, type: ScalarType | RunType) -> None:
         same = self.simpler(op)
         if same is not None:
             self.renamed[op.result] = same
             return
-        value = self.folded(op, type)
+        value = self.folded(op, type) if isinstance(type, ScalarType) else None
         if value is not None and op.name != "const":
             op = Op("const", (), op.results, {"value": value}, (), op.line)
         key = (op.name, op.operands, tuple(op.attrs.items()), type, repr(value))

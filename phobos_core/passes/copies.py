@@ -58,6 +58,15 @@ def copies_of(index: Index, loop: Op) -> tuple[list[Copy], list[str]]:
     return found, refused
 
 
+def _changes(index: Index, loop: Op, load: Op) -> str:
+    """What of the loop ends the state of the tensor that `load` reads."""
+    tensor = buffer_of(index, load.operands[0])
+    writes = (op for op in walk(loop.regions[0]) if OPS[op.name].effect == "write")
+    if any(buffer_of(index, op.operands[0]) is tensor for op in writes):
+        return "it stores to"
+    return "others may have written to after a barrier or a flag in it"
+
+
 def _innermost(index: Index, op: Op) -> Op | None:
     return next((around for around in index.ancestors(op) if around.name in ("for", "while")), None)
 
@@ -72,7 +81,7 @@ def _copy(index: Index, loop: Op, alloc: Op, load: Op, store: Op) -> Copy | str:
     tile, tensor = alloc.attrs["name"], buffer_of(index, load.operands[0]).hint
     body = loop.regions[0]
     if index.inside(load.operands[1], loop):
-        return f"it loads `{tensor}`, which it stores to"
+        return f"it loads `{tensor}`, which {_changes(index, loop, load)}"
     if index.block_of[store] is not body:
         return f"`{tile}` is copied under a condition"
     if index.block_of[alloc] is not body:
@@ -80,7 +89,7 @@ def _copy(index: Index, loop: Op, alloc: Op, load: Op, store: Op) -> Copy | str:
     uses = list(_uses(index, alloc.results[0]))
     if any(use is not store and OPS[use.name].effect == "write" for use in uses):
         return f"`{tile}` is changed after it is copied"
-    if any(use.name in ("gather", "store_point") for use in uses):
+    if any(use.name == "gather" for use in uses):
         return f"`{tile}` is a table"
     address = _address(index, loop, load.operands[0])
     if address is None:

@@ -183,7 +183,7 @@ class _Finder:
         if len(tokens) < last - first:
             users = (op for token in tokens for op in self._index.used_by(token))
             ops = (op for op in users if first <= self._index.position[op] < last)
-        return (op for op in ops if OPS[op.name].effect in ("write", "control"))
+        return (op for op in ops if OPS[op.name].effect in ("write", "fence", "control"))
 
 
 def _virtual(tile: Value) -> bool:

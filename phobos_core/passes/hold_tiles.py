@@ -48,8 +48,11 @@ def _reaching(index: Index, tokens: Iterable[Value]) -> set[Value]:
 
 
 def _carried_as(index: Index, token: Value) -> Iterable[Value]:
-    """All that is carried in the place of `token` by a loop or a branch: what comes in, stands inside and goes out."""
+    """All that is carried in the place of `token` by a loop or a branch: what comes in, stands inside and goes out.
+    What a barrier makes of a token is the same state too."""
     op = index.definition.get(token) or index.owner.get(token)
+    if op is not None and op.name == "sync":
+        return (op.operands[op.results.index(token)],)
     if op is None or not op.regions:
         return ()
     carried = op.operands[_FIRST_CARRIED[op.name] :]
@@ -109,6 +112,8 @@ class _Rewriter:
                 return ()
             case "store" if buffer_of(self._index, op.operands[0]) in self._plan.layouts:
                 return self._store(op)
+            case "sync":
+                return (self._sync(op),)
             case "for" | "while" | "if":
                 return (self._control(op),)
             case "yield":
@@ -138,6 +143,15 @@ class _Rewriter:
         elif mem in self._plan.read:
             self._renamed[store.result] = self._renamed.get(token, token)
         return ops
+
+    def _sync(self, op: Op) -> Op:
+        """A barrier changes nothing of what registers hold."""
+        self._follow(op.operands, op.results)
+        for before, after in zip(op.operands, op.results, strict=True):
+            if before in self._at:
+                self._at[after] = self._at[before]
+        kept = [self._renamed.get(v, v) for v in op.operands if self._kept(v)]
+        return replace(op, operands=tuple(kept), results=tuple(v for v in op.results if self._kept(v)))
 
     def _control(self, op: Op) -> Op:
         carried = op.operands[_FIRST_CARRIED[op.name] :]

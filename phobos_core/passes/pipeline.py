@@ -247,7 +247,7 @@ class _Plan:
         buffers = {a.copy.alloc.results[0] for a in ahead}
 
         def staged(op: Op) -> Sequence[Op] | None:
-            if op.name in ("view", "load_point") and buffer_of(self.index, op.operands[0]) in buffers:
+            if op.name in ("view", "load_point", "load_run") and buffer_of(self.index, op.operands[0]) in buffers:
                 return [replace(op, operands=(op.operands[0], self.stage, *op.operands[1:]))]
             return None
 

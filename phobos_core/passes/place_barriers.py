@@ -7,6 +7,10 @@ bytes, one of the two writes, perhaps another thread) gets a barrier before it, 
 the set is carried until it stops growing; what was accessed in an earlier iteration is kept in the terms of that
 iteration (`_aged`), so that windows that the loop moves on are still seen to be apart. Last, each barrier whose removal
 leaves no conflict is removed.
+
+Not all threads come to what stands under control that differs between them, so no barrier may stand there: a branch or
+loop that splits them is one access to all that it touches, with the barrier before it. What single threads do to the
+elements of one buffer is for the barriers of the source (`sync`) to order.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from phobos_core.ir.accesses import Access, Accesses
+from phobos_core.ir.divergence import divergence
 from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Atom, Earlier, Form, Region
@@ -47,7 +52,7 @@ _MOST_TRIED = 64
 
 def place_barriers(kernel: Kernel) -> Kernel:
     index = Index(kernel.body)
-    flow = Flow(Accesses(kernel, index), index)
+    flow = Flow(Accesses(kernel, index), index, divergence(kernel.body).splits)
     placed = flow.place(kernel.body)
     before = {op: [Op("barrier", (), (), {}, (), op.line)] for op in placed}
     kernel = with_body(kernel, edit(kernel.body, before=before).ops)
@@ -69,11 +74,13 @@ def _decision(kernel: Kernel, placed: Sequence[Op], index: Index) -> Decision:
 class Flow:
     """The walk. `place` decides where barriers go; `holds` checks a given set of them."""
 
-    def __init__(self, accesses: Accesses, index: Index) -> None:
+    def __init__(self, accesses: Accesses, index: Index, splits: frozenset[Op] = frozenset()) -> None:
         self._all = accesses
+        self._splits = splits
         self._accesses = _that_matter({op: accesses.of(op) for op in index.ops})
         self._pending = Pending()
-        self._bits = {op: self._bits_of(mine) for op, mine in self._accesses.items()}
+        for mine in self._accesses.values():
+            self._bits_of(mine)
         self._index = index
         self._fixed: frozenset[Op] | None = None
         self._broken = False
@@ -104,7 +111,7 @@ class Flow:
         """The ops of a block that matter here."""
         if block not in self._relevant:
             self._relevant[block] = [
-                op for op in block.ops if self._accesses[op] or op.regions or OPS[op.name].effect == "sync"
+                op for op in block.ops if self._accesses[op] or op.regions or OPS[op.name].effect in ("sync", "fence")
             ]
         return self._relevant[block]
 
@@ -127,9 +134,13 @@ class Flow:
 
     def _op(self, op: Op, state: State) -> tuple[State, list[Op]]:
         match op.name:
+            case "for" | "while" | "if" if op in self._splits:
+                inside = self._index.ops[self._index.position[op] : self._index.end[op] + 1]
+                after, placed = self._accessed(op, state, [a for o in inside for a in self._accesses[o]])
+                return self._left(op, state, after), placed
             case "for" | "while" | "if":
                 return self._around(op, state)
-            case "barrier":
+            case "barrier" | "sync":
                 return state.after_barrier, []
             case "async_commit":
                 copies = ((a, min(groups + 1, _MOST_GROUPS)) for a, groups in state.copies)
@@ -138,7 +149,9 @@ class Flow:
                 left = frozenset((a, groups) for a, groups in state.copies if groups <= op.attrs["pending"])
                 complete = (a for a, _ in state.copies - left)
                 return State(state.finished | self._bits_of(complete), left), []
-        mine = self._accesses[op]
+        return self._accessed(op, state, self._accesses[op])
+
+    def _accessed(self, op: Op, state: State, mine: Sequence[Access]) -> tuple[State, list[Op]]:
         placed: list[Op] = []
         if self._fixed is not None and op in self._fixed:
             state = state.after_barrier
@@ -149,7 +162,7 @@ class Flow:
         if any(a.copies for a in mine):
             finished = self._bits_of(a for a in mine if not a.copies)
             return state | State(finished, frozenset((a, 0) for a in mine if a.copies)), placed
-        return State(state.finished | self._bits[op], state.copies), placed
+        return State(state.finished | self._bits_of(mine), state.copies), placed
 
     def _around(self, op: Op, state: State) -> tuple[State, list[Op]]:
         """Remembered by the state before: without that, each loop around would double the walks of those inside."""
@@ -211,7 +224,9 @@ class Flow:
         def aged(access: Access) -> Access:
             key = (loop, access)
             if key not in self._aging:
-                self._aging[key] = self._mapped(access, older)
+                # A tile that the loop declares is a new one in each iteration, whose bytes are those of the last.
+                own = access.own and not self._index.inside(access.region.buffer, loop)
+                self._aging[key] = self._mapped(access, older, own)
             return self._aging[key]
 
         def older(form: Form) -> Form | None:
@@ -239,7 +254,7 @@ class Flow:
         def left(access: Access) -> Access:
             key = (around, access)
             if key not in self._leaving:
-                self._leaving[key] = self._mapped(access, outside)
+                self._leaving[key] = self._mapped(access, outside, access.own)
             return self._leaving[key]
 
         return self._changed(before, state, left)
@@ -250,17 +265,17 @@ class Flow:
         finished = kept | self._bits_of(change(a) for a in self._pending.of(new))
         return State(finished, frozenset((change(a), groups) for a, groups in state.copies))
 
-    def _mapped(self, access: Access, form: Callable[[Form], Form | None]) -> Access:
+    def _mapped(self, access: Access, form: Callable[[Form], Form | None], own: bool) -> Access:
         """The access with its region in other terms."""
         region = access.region
         starts = tuple(form(s) if s is not None else None for s in region.starts)
         stage = form(region.stage) if region.stage is not None else None
-        if starts == region.starts and stage == region.stage:
+        if starts == region.starts and stage == region.stage and own == access.own:
             return access
         moved = Region(region.buffer, stage, starts, region.shape, region.flat)
         # A map in terms of the region no longer says which thread has which byte.
         threads = access.threads if access.threads is not None and region not in access.threads else None
-        return self._all.one(moved, access.write, threads, access.bytes, access.copies)
+        return self._all.one(moved, access.write, threads, access.bytes, access.copies, own)
 
 
 def _that_matter(accesses: Mapping[Op, list[Access]]) -> dict[Op, list[Access]]:

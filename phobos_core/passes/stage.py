@@ -192,7 +192,7 @@ def _lifted(index: Index, value: Value, loop: Op) -> list[Op] | None:
         if not index.inside(wanted, loop):
             continue
         op = index.definition.get(wanted)
-        if op is None or OPS[op.name].effect not in ("none", "read") or op.name in ("alloc", "load_point"):
+        if op is None or OPS[op.name].effect not in ("none", "read") or op.name in ("alloc", "load_point", "load_run"):
             return None
         needed.add(op)
         pending += op.operands

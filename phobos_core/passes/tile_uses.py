@@ -155,6 +155,8 @@ def _barred(index: Index, regions: Regions, tile: SharedTile) -> str | None:
     for user in _users(index, tile.mem):
         if user.name == "store_point":
             return f"line {user.line} writes a single element of it"
+        if user.name == "store_run":
+            return f"line {user.line} writes a run of each thread's own to it"
         if user.name == "async_copy":
             return "it is copied to asynchronously"
         if user.name == "store" and not regions.whole_allocation(user.operands[0]):
@@ -220,6 +222,8 @@ def _read_elsewhere(index: Index, tile: SharedTile) -> None:
     for user in _users(index, tile.mem):
         if user.name == "load_point":
             tile.reads.append(Read(None, user, "memory", f"line {user.line} reads a single element of it"))
+        elif user.name == "load_run":
+            tile.reads.append(Read(None, user, "memory", f"line {user.line} reads runs of each thread's own from it"))
         elif user.name == "gather":
             tile.reads.append(Read(None, user, "memory", f"line {user.line} gathers from it"))
 

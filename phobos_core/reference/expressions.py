@@ -1,20 +1,38 @@
-"""Expressions of the checked program on NumPy: a scalar gives a NumPy scalar, a tile an array of its shape."""
+"""Expressions of the checked program on NumPy.
+
+A tile gives an array of its shape. A scalar gives an array of no axes where every thread has the same value, and one
+with an axis of the CTA's threads where they may differ; the elements of a run are on an axis before that. Effects (an
+atomic, a barrier) are not evaluated here: `synchronization` puts a `Known` in their place first.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, assert_never
+from typing import Any
 
 import numpy as np
 
 from phobos_core.analysis import program as p
-from phobos_core.reference import numerics
-from phobos_core.reference.frame import Frame, ReferenceFault, Remark
+from phobos_core.language.targets import LANES
+from phobos_core.reference import exchange, numerics, points
+from phobos_core.reference.frame import Frame, ReferenceFault
 from phobos_core.reference.memory import Window
 from phobos_core.reference.numerics import Array, dtype_of
+from phobos_core.reference.packed import BITS, word
 
 
-def evaluate(expr: p.Expr, frame: Frame) -> Array:
+class Known:
+    """The value of an expression that was evaluated already, in its place."""
+
+    __slots__ = ("span", "type", "value")
+
+    def __init__(self, expr: p.Expr, value: Array) -> None:
+        self.span = expr.span
+        self.type = expr.type
+        self.value = value
+
+
+def evaluate(expr: p.Expr | Known, frame: Frame) -> Array:
     match expr:
         case p.Const():
             return _typed(expr.value, expr, frame)
@@ -23,9 +41,9 @@ def evaluate(expr: p.Expr, frame: Frame) -> Array:
         case p.ScalarRead():
             return frame.scalars[expr.symbol]
         case p.CtxRead():
-            return _typed(frame.ctx[expr.field], expr, frame)
+            return _ctx(expr, frame)
         case p.Load():
-            return numerics.convert(_element(expr.place, frame), dtype_of(expr.type, frame.index_bits))
+            return _elements(expr.place, expr.type, frame)
         case p.TileRead():
             return window(expr.place, frame).read()
         case p.Convert():
@@ -57,8 +75,27 @@ def evaluate(expr: p.Expr, frame: Frame) -> Array:
         case p.Contract():
             lhs, rhs = evaluate(expr.lhs, frame), evaluate(expr.rhs, frame)
             return numerics.contract(lhs, rhs.T if expr.op == "dot_t" else rhs, _dtype(expr, frame))
+        case p.RunElement():
+            return _elements(expr.place, expr.type, frame)
+        case p.RunSum():
+            return _run_sum(expr, frame)
+        case p.Elem():
+            return _of_threads(_elements(expr.place, expr.type, frame)[frame.extent(expr.position)])
+        case p.Word():
+            first = 4 * frame.extent(expr.position)
+            octets = _elements(expr.place, expr.type, frame)[first : first + 4]
+            return _of_threads(word(octets, _dtype(expr, frame)))
+        case p.Bits():
+            return BITS[expr.op](*(evaluate(arg, frame) for arg in expr.args))
+        case p.Collective():
+            combine = None if expr.combine is None else _combine(expr.combine, frame)
+            return exchange.collective(expr, evaluate(expr.value, frame), frame, combine)
+        case p.Shuffle():
+            return exchange.shuffle(expr, evaluate(expr.value, frame), evaluate(expr.source, frame), frame)
+        case Known():
+            return expr.value
         case _:
-            assert_never(expr)
+            raise AssertionError(f"the reference does not know {type(expr).__name__}")
 
 
 def window(place: p.Place, frame: Frame) -> Window:
@@ -72,27 +109,62 @@ def window(place: p.Place, frame: Frame) -> Window:
 
 
 def index(expr: p.Expr, frame: Frame) -> int:
-    return int(evaluate(expr, frame))
+    return int(frame.uniform(evaluate(expr, frame)))
 
 
-def point(place: p.Place, frame: Frame) -> Window:
-    """The window of one element. Raises ReferenceFault outside the tensor or tile, where a point is not masked."""
-    selected = window(place, frame)
-    if not selected.is_inside:
-        at = ", ".join(str(a.start) for a in selected.axes)
-        extents = ", ".join(str(n) for n in selected.data.shape)
-        raise ReferenceFault(f"`{place.root.name}[{at}]` is outside [{extents}]; a point is not masked", place.span)
-    return selected
+def located(place: p.Place, frame: Frame) -> tuple[Window, points.Position]:
+    """The buffer of a point or a run, and where in it each thread's is."""
+    assert place.axes is not None
+    base = frame.memory[place.root].flat() if place.flat else frame.memory[place.root]
+    starts = [evaluate(axis.start, frame) for axis in place.axes]
+    return base, points.position(place, base, starts, frame)
 
 
-def _element(place: p.Place, frame: Frame) -> Array:
-    return point(place, frame).read().reshape(())
+def _elements(place: p.Place, type: Any, frame: Frame) -> Array:
+    base, at = located(place, frame)
+    return points.read(base, at, type, frame)
+
+
+def _run_sum(expr: p.RunSum, frame: Frame) -> Array:
+    """Floats in f64, rounded once; integers wrap."""
+    values = evaluate(expr.operand, frame)
+    if values.ndim < 2:  # no run takes part in what is added, only its length
+        values = np.broadcast_to(values, (frame.extent(expr.length), *(values.shape or (1,))))
+    wide = values.astype(np.float64) if numerics.is_float(values.dtype) else values
+    return _of_threads(numerics.convert(wide.sum(axis=0, dtype=wide.dtype), _dtype(expr, frame)))
+
+
+def _of_threads(value: Array) -> Array:
+    """Without the axis of threads where it stands for all of them."""
+    return value.reshape(()) if value.shape == (1,) else value
+
+
+def _combine(combine: p.Combine, frame: Frame) -> exchange.Combine:
+    def apply(first: Array, second: Array) -> Array:
+        frame.scalars[combine.first], frame.scalars[combine.second] = first, second
+        return evaluate(combine.value, frame)
+
+    return apply
+
+
+def _ctx(expr: p.CtxRead, frame: Frame) -> Array:
+    threads = np.arange(frame.threads, dtype=_dtype(expr, frame))
+    match expr.field:
+        case "thread":
+            return threads
+        case "warp":
+            return threads // LANES
+        case "lane":
+            return threads % LANES
+    return _typed(frame.ctx[expr.field], expr, frame)
 
 
 def _binary(expr: p.Binary, frame: Frame) -> Array:
     lhs, rhs = evaluate(expr.lhs, frame), evaluate(expr.rhs, frame)
-    if expr.op in ("/", "%") and not numerics.is_float(np.asarray(rhs).dtype) and np.any(rhs == 0):
-        frame.remarks[Remark(f"integer `{expr.op}` by zero: its value is unspecified", expr.span)] = None
+    if expr.op in ("/", "%") and not numerics.is_float(np.asarray(rhs).dtype):
+        zero = np.asarray(rhs) == 0
+        if np.any(zero if isinstance(expr.type, p.TileType) else frame.of_running(zero)):
+            frame.remark(f"integer `{expr.op}` by zero: its value is unspecified", expr.span)
     return numerics.BINARY[expr.op](lhs, rhs)
 
 

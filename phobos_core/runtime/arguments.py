@@ -16,12 +16,16 @@ import ml_dtypes
 import numpy as np
 
 from phobos_core.analysis.program import (
+    Atomic,
     BindView,
     CheckedKernel,
+    Place,
     Requirement,
     StorePoint,
+    StoreRun,
     StoreTile,
     Symbol,
+    Sync,
     TensorType,
 )
 from phobos_core.analysis.symbolic import Sym, sym
@@ -74,6 +78,7 @@ def bind(
         raise LaunchError(f"`{kernel.name}` takes {len(kernel.params)} arguments ({names}), not {len(values)}")
     pairs = list(zip(kernel.params, values, strict=True))
     stored = stored_tensors(kernel)
+    _one_axis(kernel, extents)
     found = _Dimensions(config)
     passed: list[Any] = []
     for symbol, value in pairs:
@@ -91,18 +96,35 @@ def bind(
     return Bound(extents, tuple(passed), {name: found.values[name] for name in kernel.dims})
 
 
+def _one_axis(kernel: CheckedKernel, grid: tuple[int, int, int]) -> None:
+    waits = any(isinstance(node, Sync) and node.op == "grid_barrier" for node in walk(kernel.body))
+    if waits and grid[1:] != (1, 1):
+        raise LaunchError(f"`grid_barrier` needs a grid of one axis, and this one is {grid}")
+
+
 def stored_tensors(kernel: CheckedKernel) -> frozenset[Symbol]:
     """The tensor parameters that the kernel writes, directly or through a view."""
     nodes = list(walk(kernel.body))
     roots = {node.symbol: node.place.root for node in nodes if isinstance(node, BindView)}
     stored = set()
     for node in nodes:
-        if isinstance(node, (StoreTile, StorePoint)):
-            root = node.place.root
+        for place in written_places(node):
+            root = place.root
             while root in roots:
                 root = roots[root]
             stored.add(root)
     return frozenset(symbol for symbol in stored if isinstance(symbol.type, TensorType))
+
+
+def written_places(node: object) -> tuple[Place, ...]:
+    match node:
+        case StoreTile() | StorePoint() | StoreRun():
+            return (node.place,)
+        case Atomic() if node.op != "load_acquire":
+            return (node.place,)
+        case Sync(bar=Place() as bar):
+            return (bar,)
+    return ()
 
 
 def _grid(grid: object) -> tuple[int, int, int]:

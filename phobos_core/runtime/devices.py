@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from phobos_core import emulator, reference
+from phobos_core.analysis.places import diagnostic
 from phobos_core.language.codes import CODES
 from phobos_core.language.diagnostic import Diagnostic, Related
 from phobos_core.report import diagnostics as rendering
@@ -17,7 +18,7 @@ from phobos_core.report.profile import Profile, SharedTraffic
 from phobos_core.report.source import Finding, Source
 from phobos_core.report.style import PLAIN
 from phobos_core.runtime.arguments import Bound, LaunchError, bind
-from phobos_core.runtime.compiler import Translated
+from phobos_core.runtime.compiler import Request, Translated
 from phobos_core.runtime.places import line_span
 from phobos_core.syntax.ast import Span
 
@@ -39,7 +40,8 @@ def launch(device: str, translated: Translated, grid: Sequence[int] | int, value
     bound = _bound(translated, grid, values)
     match device:
         case "reference":
-            return _reference(translated, bound)
+            assert translated.kernel is not None
+            return on_reference(translated.request, bound, translated.kernel.index_bits)
         case "emulator":
             _emulator(translated, bound)
             return []
@@ -71,13 +73,12 @@ def _bound(translated: Translated, grid: Sequence[int] | int, values: Sequence[o
     )
 
 
-def _reference(translated: Translated, bound: Bound) -> list[Finding]:
-    request, kernel = translated.request, translated.kernel
-    assert kernel is not None
+def on_reference(request: Request, bound: Bound, index_bits: int) -> list[Finding]:
+    """Runs the kernel on the reference; gives warnings of what the spec leaves unspecified."""
 
     def found(code: str, message: str, span: Span) -> Finding:
-        start, end = span.shifted(request.placed.offset)
-        return Finding(request.source, Diagnostic(code, CODES[code].severity, start, end, message))
+        found = diagnostic(code, CODES[code].severity, span.own, message)
+        return Finding(request.source, found.placed(request.placed.offset_of))
 
     try:
         remarks = reference.run(
@@ -86,10 +87,10 @@ def _reference(translated: Translated, bound: Bound) -> list[Finding]:
             bound.values,
             config=request.config,
             dims=bound.dims,
-            index_bits=kernel.index_bits,
+            index_bits=index_bits,
         )
     except reference.ReferenceFault as fault:
-        raise KernelFault([found("out-of-bounds", fault.message, fault.span)]) from fault
+        raise KernelFault([found(fault.code, fault.message, fault.span)]) from fault
     return [found("unspecified-value", remark.message, remark.span) for remark in remarks]
 
 

@@ -7,7 +7,7 @@ the diagnostics of syntax and rules.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from phobos_core import analysis, syntax
 from phobos_core.analysis.program import CheckedKernel
@@ -26,11 +26,17 @@ class Names:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A kernel without an error, where it stands in the source, and the dimensions that `-D` binds in it."""
+    """A kernel without an error, where it stands in the source, and the dimensions that `-D` binds in it. `functions`
+    says where those of the source stand."""
 
     offset: int
     kernel: CheckedKernel
     bound: Mapping[str, int]
+    functions: Mapping[str, int] = field(default_factory=dict)
+
+    def offset_of(self, item: str) -> int:
+        """Where the text that spans of the kernel count in starts: a function's, or with no name its own."""
+        return self.functions[item] if item else self.offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ def check(source: Source, options: Options) -> Checked:
         if placed.kernel is not None:
             dims = declared(placed.ast).dims
             bound = {name: value for name, value in options.bindings.items() if name in dims}
-            kernels.append(Placed(placed.offset, placed.kernel, bound))
+            kernels.append(Placed(placed.offset, placed.kernel, bound, file.library.offsets))
     return Checked(
         source,
         tuple(kernels),

@@ -12,7 +12,7 @@ def at_line(
     source: Source, placed: Placed, line: int | None, code: str, message: str, *, help: str | None = None
 ) -> Diagnostic:
     """On the text of a line, counted from 1; what belongs to the whole kernel is on its name."""
-    start, end = placed.kernel.name_span.shifted(placed.offset)
+    start, end, *_ = placed.kernel.name_span.shifted(placed.offset)
     if line and line - 1 != source.line(start):
         start, end = line_span(source, line)
     return Diagnostic(code, CODES[code].severity, start, end, message, help=help)

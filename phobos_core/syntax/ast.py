@@ -4,6 +4,8 @@ Spans are UTF-8 byte offsets relative to the start of the top-level item (kernel
 belongs to, so an item's tree depends on its own text alone and is shared by every file version that contains
 that text. `SourceFile` places the items; only it holds absolute offsets.
 
+A function is inlined at each of its calls: its body is copied for the call, with spans that name it (`Frame`).
+
 Parentheses leave no node: the tree's shape says what they said. Where the text was broken, an `ErrorExpr` or
 `ErrorStmt` stands in, for which the parser has already reported a diagnostic; later stages stay silent on it.
 """
@@ -14,14 +16,44 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """One inlining of a function: its text, copied for the call at `call`. Compared by identity."""
+
+    function: str
+    call: Span
+
+
 class Span(NamedTuple):
-    """Half-open range of UTF-8 byte offsets."""
+    """Half-open range of UTF-8 byte offsets.
+
+    `frame` tells whose text it counts in: that of a function that was inlined, or, where it is None, of the item that
+    is looked at. `stands` is where an expression stands that was written elsewhere: the parameter in a body that the
+    argument came in place of, or the call that has the body's value. What is said of an operand is said there.
+    """
 
     start: int
     end: int
+    frame: Frame | None = None
+    stands: Span | None = None
 
     def shifted(self, offset: int) -> Span:
         return Span(self.start + offset, self.end + offset)
+
+    @property
+    def item(self) -> str:
+        """The name of the function whose text it is; empty for the item that is looked at."""
+        return "" if self.frame is None else self.frame.function
+
+    @property
+    def own(self) -> Span:
+        """The expression's own text."""
+        return self if self.stands is None else Span(self.start, self.end, self.frame)
+
+    @property
+    def shown(self) -> Span:
+        """The text that the operation around it has at this place."""
+        return self.stands or self
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,7 +102,7 @@ class _Converter:
 
     def span(self, node: Node) -> Span:
         base = self.base
-        return new_span(Span, (node.start_byte - base, node.end_byte - base))
+        return new_span(Span, (node.start_byte - base, node.end_byte - base, None, None))
 
     def slice(self, node: Node) -> str:
         base = self.base
@@ -281,7 +281,7 @@ class _Converter:
     def name(self, node: Node) -> Name:
         base = self.base
         start, end = node.start_byte - base, node.end_byte - base
-        return Name(new_span(Span, (start, end)), self.text[start:end])
+        return Name(new_span(Span, (start, end, None, None)), self.text[start:end])
 
     def integer(self, node: Node) -> Expr:
         return build.int_literal(self.span(node), self.slice(node), self.report)

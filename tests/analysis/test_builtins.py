@@ -4,7 +4,6 @@ import pytest
 
 from phobos_core.analysis.calls import BUILDERS
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES
-from phobos_core.language.context import CTX_FIELDS
 from tests.analysis.support import checked, codes, found, kernel_of, lines_of
 
 
@@ -12,21 +11,10 @@ def test_every_supported_builtin_is_built() -> None:
     assert set(BUILDERS) == {name for name, builtin in BUILTINS.items() if builtin.supported}
 
 
-@pytest.mark.parametrize("builtin", BUILTINS.values(), ids=lambda b: b.name)
+@pytest.mark.parametrize("builtin", [*BUILTINS.values(), *COLLECTIVES.values()], ids=lambda b: b.name)
 def test_the_example_of_an_entry_checks(builtin) -> None:  # type: ignore[no-untyped-def]
     given = {d.code for d in checked(builtin.example).diagnostics if d.severity == "error"}
     assert given == (set() if builtin.supported else {"not-supported-yet"})
-
-
-@pytest.mark.parametrize("builtin", COLLECTIVES.values(), ids=lambda b: b.name)
-def test_collectives_are_not_supported_yet(builtin) -> None:  # type: ignore[no-untyped-def]
-    given = {d.code for d in checked(builtin.example).diagnostics if d.severity == "error"}
-    assert given == {"not-supported-yet"}
-
-
-@pytest.mark.parametrize("field", [f for f in CTX_FIELDS.values() if not f.supported], ids=lambda f: f.name)
-def test_fields_that_differ_between_threads_are_not_supported_yet(field) -> None:  # type: ignore[no-untyped-def]
-    assert codes(f"let x = ctx.{field.name}") == ["not-supported-yet"]
 
 
 @pytest.mark.parametrize(

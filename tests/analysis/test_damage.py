@@ -2,7 +2,10 @@
 
 import pytest
 
-from tests.analysis.support import checked, codes
+from phobos_core.analysis import CheckedFile
+from phobos_core.syntax import parse
+from phobos_core.syntax.tokens import tokenize
+from tests.analysis.support import checked, codes, statement_lines
 
 HEAD = "@autotune(T in [16, 64])\nkernel k(A: tensor<f32>[64, T], n: i32) {\n"
 BODY = "  let x = n * 2\n  var t: tile<f32>[16, T] = A[x :+ 16, :]\n  t = where(iota(1) < x, t, 0.0)\n}\n"
@@ -69,3 +72,64 @@ def test_a_broken_kernel_next_to_a_good_one() -> None:
     result = checked("kernel a(n i32) {\n  let x = m\n}\n" + HEAD + BODY)
     assert [d.code for d in result.diagnostics] == ["syntax-error"]
     assert [k.kernel is None for k in result.kernels] == [True, False]
+
+
+FUNCTIONS = """\
+fn scale (x, s) = x * s + x
+fn fill (t, v) {
+  for i in range(0, 4) {
+    t[i, 0] = v
+  }
+  let u = scale(v, 2.0)
+  if v > 0.0 {
+    t[0, 0] = u
+  }
+}
+"""
+CALLER = """\
+kernel k(A: tensor<f32>[16, 16], s: f32) {
+  var t: tile<f32>[16, 16] = scale(A[:, :], s)
+  fill(t, s)
+  A[:, :] = t
+}
+"""
+
+
+def program_of(result: CheckedFile) -> list[str] | None:
+    kernel = result.kernels[-1].kernel
+    return None if kernel is None else [line for stmt in kernel.body for line in statement_lines(stmt)]
+
+
+def test_a_broken_function_is_silent_where_it_is_called() -> None:
+    """One token too few, or one too many, in functions that a kernel calls: it is not compiled without them."""
+    whole = checked(FUNCTIONS + CALLER)
+    assert whole.diagnostics == ()
+    for token in tokenize(FUNCTIONS)[:-1]:
+        for damage in ("", "let", "(", ")", "]", "}", ",", "=", ":", "else", "@", "+", "#"):
+            end = token.end if not damage else token.start
+            text = f"{FUNCTIONS[: token.start]} {damage} {FUNCTIONS[end:]}"
+            if parse(text).diagnostics:
+                result = checked(text + CALLER)
+                assert len(result.diagnostics) <= 1, text
+                if damage != "}":  # which ends the function early
+                    assert program_of(result) in (None, program_of(whole)), text
+
+
+def test_a_function_being_written_is_silent_where_it_is_called() -> None:
+    # From the first parameter on: before, there is no function.
+    for end in range(len("fn scale ("), len(FUNCTIONS)):
+        given = [d.code for d in checked(FUNCTIONS[:end] + "\n" + CALLER).diagnostics if "`fill`" not in d.message]
+        assert len(given) <= 1, FUNCTIONS[:end]
+
+
+def test_the_mistakes_of_a_broken_function_wait() -> None:
+    functions = "fn a(x) {\n  return +\n}\nfn b(x) = x + * true\n"
+    result = checked(functions + "kernel k(n: i32) {\n  a(n)\n  let y = b(n) + zz\n}\n")
+    assert [d.code for d in result.diagnostics] == ["syntax-error", "syntax-error", "unknown-name"]
+
+
+def test_a_kernel_that_calls_no_broken_function_is_whole() -> None:
+    kernels = "kernel k(n: i32) {\n  let y = g(n)\n}\nkernel l(n: i32) {\n  let y = f(n)\n}\n"
+    result = checked("fn f(x) = x *\nfn g(x) = x\n" + kernels)
+    assert [d.code for d in result.diagnostics] == ["syntax-error"]
+    assert [placed.kernel is None for placed in result.kernels] == [False, True]

@@ -22,7 +22,6 @@ from tests.analysis.support import checked, codes, found, kernel_of, lines_of
         ("let x = A[0, 0](1)", "not-callable"),
         ("let x = ctx.grid.x", "unknown-ctx-field"),
         ("let x = ctx.block", "unknown-ctx-field"),
-        ("let x = ctx.thread", "not-supported-yet"),
         ("let ctx = 1", "reserved-name"),
         # What may not change.
         ("let x = 1\nx = 2", "immutable-assignment"),
@@ -116,7 +115,6 @@ HEAD = "kernel k(A: tensor<f32>[M, 64], {}) {{ }}"
         ("fn shfl(a) = a\nkernel k() { }", "builtin-redefined"),
         ("fn f(a) = a\nkernel k(n: i32) { let x = f }", "not-a-value"),
         ("fn f(a) = a\nkernel k(n: i32) { f = 3 }", "not-assignable"),
-        ("fn f(a) = a\nkernel k(n: i32) { let x = f(n) }", "not-supported-yet"),
         ("fn f(a) = a\nkernel k(n: i32) { let f = 1; let x = f(n) }", "not-callable"),
     ],
 )

@@ -38,7 +38,7 @@ def spans(file: SourceFile) -> set[tuple[str, str]]:
             for child in node:
                 visit(child, offset)
         elif is_dataclass(node):
-            start, end = node.span.shifted(offset)  # type: ignore[attr-defined]
+            start, end, *_ = node.span.shifted(offset)  # type: ignore[attr-defined]
             found.add((type(node).__name__, file.text[start:end].decode()))
             for field in fields(node):
                 visit(getattr(node, field.name), offset)

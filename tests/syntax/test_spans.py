@@ -1,7 +1,7 @@
 """Every node spans its own text, exactly, wherever its item stands."""
 
 from phobos_core.syntax import parse
-from phobos_core.syntax.ast import Kernel
+from phobos_core.syntax.ast import Kernel, Span
 from tests.syntax.support import spans
 
 SOURCE = """\
@@ -76,7 +76,7 @@ def test_an_item_does_not_depend_on_its_place() -> None:
     assert first.item == second.item
     assert (first.offset, second.offset) == (0, len(text) + len("\n\n// moved\n"))
     assert isinstance(first.item, Kernel)
-    assert first.item.span == (0, len(text))
+    assert first.item.span == Span(0, len(text))
 
 
 def test_equal_items_are_one_object() -> None:

@@ -71,6 +71,5 @@ kernel decode_step(Q: tensor<f32>[4, 64], K: tensor<f16>[NK, 512], V: tensor<f16
             "Ends in a CTA barrier. Merging the W partial results is the caller's.",
         ),
         use=Use.EITHER,
-        supported=False,
     ),
 )

@@ -30,10 +30,13 @@ SHUFFLES = (
     Bracket("down", "index", Scope.WARP, True, "The value of the lane that many places up the warp."),
     Bracket("up", "index", Scope.WARP, True, "The value of the lane that many places down the warp."),
 )
+# What moves between threads without arithmetic.
+MOVED = (*SCALARS, BOOL)
 WIDTH_DOC = "`width w` splits the warp into pieces of w lanes; w is a constant power of two that divides ctx.lanes."
 LANE_NOTE = "Needs every lane of its warp: control that is the same across a warp, never per lane."
 FOLD_NOTES = (
     LANE_NOTE,
+    WIDTH_DOC,
     "Over the whole warp the result is warp-uniform. Over ctx.thread it needs uniform control, costs three"
     " CTA barriers, and is uniform.",
 )
@@ -61,7 +64,6 @@ def fold(name: str, summary: str) -> Builtin:
         fold_example(name, f"{name}<over ctx.lane>(x)", "f32"),
         FOLD_NOTES,
         brackets=OVER,
-        supported=False,
     )
 
 
@@ -82,7 +84,6 @@ kernel {name}_positive(X: tensor<f32>[256], O: tensor<f32>[8]) {{
 """,
         FOLD_NOTES,
         brackets=OVER,
-        supported=False,
     )
 
 
@@ -112,7 +113,6 @@ kernel lane_of_max(X: tensor<f32>[256], O: tensor<i32>[8]) {
 """,
         ("With a width, lanes are counted from the first of the piece.", *FOLD_NOTES),
         brackets=OVER,
-        supported=False,
     ),
     Builtin(
         "reduce",
@@ -120,7 +120,7 @@ kernel lane_of_max(X: tensor<f32>[256], O: tensor<i32>[8]) {
         (
             Form(
                 (
-                    scalar("x", "One value per thread.", SCALARS, "T"),
+                    scalar("x", "One value per thread.", MOVED, "T"),
                     Param("f", (OperandKind.FUNCTION,), "A `fn f(a, b) = e` that combines two values."),
                 ),
                 scalar_result("The fold.", "T"),
@@ -130,14 +130,13 @@ kernel lane_of_max(X: tensor<f32>[256], O: tensor<i32>[8]) {
         "fn product(a, b) = a * b\n\n" + fold_example("product", "reduce<over ctx.lane>(x, product)", "f32"),
         ("The function must be associative and commutative.", *FOLD_NOTES),
         brackets=OVER,
-        supported=False,
     ),
     Builtin(
         "shfl",
         Section.COLLECTIVES,
         (
             Form(
-                (scalar("v", "One value per lane.", SCALARS, "T"),),
+                (scalar("v", "One value per lane.", MOVED, "T"),),
                 scalar_result("Another lane's value.", "T"),
             ),
         ),
@@ -152,8 +151,8 @@ kernel neighbours(X: tensor<f32>[256], O: tensor<f32>[256]) {
             "A source outside the piece reads the lane's own value.",
             "A constant mask or distance at or past the width is an error.",
             LANE_NOTE,
+            WIDTH_DOC,
         ),
         brackets=SHUFFLES,
-        supported=False,
     ),
 )

@@ -40,7 +40,6 @@ kernel block_scale(B: tensor<i8>[1, 4], O: tensor<f32>[1]) {
 }
 """,
         ("For a half that is packed in the bytes of a block.",),
-        supported=False,
     ),
     Builtin(
         "elem",
@@ -62,7 +61,6 @@ kernel first_two(X: tensor<f32>[256, 4], O: tensor<f32>[256]) {
 }
 """,
         ("The elements of one run share one load, a vector access where the address allows it.",),
-        supported=False,
     ),
     Builtin(
         "store",
@@ -85,7 +83,6 @@ kernel pairs(X: tensor<f32>[256], Y: tensor<f32>[256, 2]) {
 """,
         ("One vector access where the address allows it.", "A per-thread store to the buffer."),
         use=Use.STATEMENT,
-        supported=False,
     ),
     Builtin(
         "word",
@@ -107,7 +104,6 @@ kernel packed(B: tensor<i8>[256, 8], O: tensor<i64>[256]) {
 }
 """,
         ("The words of one run share one load.",),
-        supported=False,
     ),
     Builtin(
         "dp4a",
@@ -130,7 +126,6 @@ kernel byte_dots(A: tensor<i8>[256, 4], B: tensor<i8>[256, 4], O: tensor<i32>[25
 }
 """,
         min_target=61,
-        supported=False,
     ),
     Builtin(
         "byteperm",
@@ -153,7 +148,6 @@ kernel swap_bytes(B: tensor<i8>[256, 4], O: tensor<i64>[256]) {
 }
 """,
         ("`prmt` on NVIDIA.",),
-        supported=False,
     ),
     Builtin(
         "popcount",
@@ -166,7 +160,6 @@ kernel bit_counts(X: tensor<i32>[256], O: tensor<i32>[256]) {
   O[t] = popcount(X[t])
 }
 """,
-        supported=False,
     ),
     Builtin(
         "sum",
@@ -198,6 +191,5 @@ kernel row_dots(A: tensor<i8>[256, 16], B: tensor<i8>[256, 16], O: tensor<i32>[2
             " be a masked or shifted nibble.",
             "With angle brackets it is a collective: `sum<over ctx.lane>(x)`.",
         ),
-        supported=False,
     ),
 )

@@ -60,7 +60,6 @@ kernel reverse(A: tensor<f32>[256], B: tensor<f32>[256], O: tensor<f32>[256]) {
 """,
         ("Only under uniform control.",),
         use=Use.EITHER,
-        supported=False,
     ),
     Builtin(
         "grid_barrier",
@@ -82,7 +81,6 @@ kernel two_phases(X: tensor<f32>[N], Y: tensor<f32>[N], BAR: tensor<i32>[2]) {
             "Every block must reach the call.",
         ),
         use=Use.EITHER,
-        supported=False,
     ),
     Builtin(
         "atomic_add",
@@ -96,7 +94,6 @@ kernel count_blocks(COUNT: tensor<i32>[1]) {
 """,
         (ONCE, "The old value is uniform, so it may steer control flow."),
         use=Use.EITHER,
-        supported=False,
     ),
     Builtin(
         "atomic_cas",
@@ -121,7 +118,6 @@ kernel claim(LOCK: tensor<i32>[1]) {
 """,
         (ONCE,),
         use=Use.EITHER,
-        supported=False,
     ),
     Builtin(
         "load_acquire",
@@ -138,7 +134,6 @@ kernel wait_for_host(FLAG: tensor<i32>[1]) {
         use=Use.EITHER,
         min_target=70,
         min_index_bits=64,
-        supported=False,
     ),
     Builtin(
         "store_release",
@@ -160,6 +155,5 @@ kernel raise_flag(FLAG: tensor<i32>[1]) {
         use=Use.EITHER,
         min_target=70,
         min_index_bits=64,
-        supported=False,
     ),
 )

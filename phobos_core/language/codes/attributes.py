@@ -125,7 +125,7 @@ CODES: tuple[Code, ...] = (
         "not-whole-warps",
         "a CTA that is not a whole number of warps",
         "Indexing and synchronization",
-        "`ctx.warps`, `ctx.warp`, collectives and the built-ins that give each warp a share need a CTA whose"
+        "`ctx.warps`, collectives, shuffles and the built-ins that give each warp a share need a CTA whose"
         " threads are a multiple of `ctx.lanes`.",
         "@launch(48)\n" + statements("let w = ctx.warps\nC[:, :] = A[:, :]"),
         "@launch(64)\n" + statements("let w = ctx.warps\nC[:, :] = A[:, :]"),

@@ -93,6 +93,18 @@ CODES: tuple[Code, ...] = (
         "fn f(x) = x + 1\n\n" + statements("let y = f(n)\n" + COPY),
     ),
     Code(
+        "too-much-inlined",
+        "functions that inline to too much code",
+        FUNCTIONS,
+        "Every call puts the whole body in its place, so functions that call others more than once multiply. What one"
+        " kernel may come to is bounded, and so are the levels of its nesting.",
+        "fn level0(x) = x * x\n"
+        + "".join(f"fn level{n}(x) = level{n - 1}(x) + level{n - 1}(x + 1)\n" for n in range(1, 16))
+        + "\n"
+        + statements("let y = level15(n)\n" + COPY),
+        "fn level0(x) = x * x\nfn level1(x) = level0(x) + level0(x + 1)\n\n" + statements("let y = level1(n)\n" + COPY),
+    ),
+    Code(
         "jump-outside-loop",
         "`break` or `continue` outside a loop",
         STATEMENTS,
@@ -115,7 +127,7 @@ CODES: tuple[Code, ...] = (
         "a part of the language that this version does not compile",
         "Built-ins",
         "The language defines it, and this version of the compiler does not build it yet.",
-        statements("let lane = ctx.lane\n" + COPY),
-        statements("let block = ctx.block.x\n" + COPY),
+        statements("var t = qdot_t(A[:, :], B[:, :], A[:, :], B[:, :])\n" + COPY),
+        statements("var t = dot_t(A[:, :], B[:, :])\n" + COPY),
     ),
 )

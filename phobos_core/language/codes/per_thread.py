@@ -83,6 +83,24 @@ CODES: tuple[Code, ...] = (
         matrices("let s = shfl<xor 1>(O[ctx.thread])\nO[ctx.thread] = s"),
     ),
     Code(
+        "run-operand",
+        "a slice that is no run of a thread, or a value that is not per element",
+        COLLECTIVES,
+        "A run is a slice with one span of a constant length, `X[i, k :+ 16]`, and single indices beside it, of a"
+        " tensor, a whole tile or its `flat()` view. `sum(e)` adds up a value per element of runs and scalars.",
+        matrices("O[ctx.thread] = sum(A[ctx.thread, :])"),
+        matrices("O[ctx.thread] = sum(A[ctx.thread, 0 :+ 64])"),
+    ),
+    Code(
+        "run-length",
+        "a run whose length does not fit",
+        COLLECTIVES,
+        "The runs of one `sum` have one length, `store` takes one value per element, and `word` a run of whole"
+        " words of four bytes.",
+        matrices("O[ctx.thread] = sum(A[ctx.thread, 0 :+ 4] * C[0, 0 :+ 8])"),
+        matrices("O[ctx.thread] = sum(A[ctx.thread, 0 :+ 8] * C[0, 0 :+ 8])"),
+    ),
+    Code(
         "function-argument",
         "an argument that a function body writes or indexes",
         "Functions",
