@@ -1,6 +1,7 @@
 """Time and memory of checking a 1,000-line file: with nothing remembered, and as an editor does at a keystroke.
 
-The file is the example kernels, renamed and repeated. Run: python -m bench.check_speed
+One file is the example kernels, renamed and repeated, another one per-thread code, where finding what differs between
+threads is timed by itself. Run: python -m bench.check_speed
 """
 
 from __future__ import annotations
@@ -9,29 +10,51 @@ import re
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from bench.measure import EXAMPLES, environment, heading, measure, measure_command, note, row
-from phobos_core.analysis import AnalysisCache, check
+from phobos_core.analysis import AnalysisCache, CheckedFile, check
+from phobos_core.analysis.uniformity import infer
 from phobos_core.syntax import Edit, Parser, parse
 
 LINES = 1000
 ROUNDS = 20
 TARGET_MS = 60
+UNIFORMITY_MS = 20
+PER_THREAD = Path(__file__).with_name("per_thread.ph")
 NAME = re.compile(r"^kernel (\w+)", re.MULTILINE)
+FUNCTION = re.compile(r"^fn (?:[^{\n]*|.*?^\})$", re.MULTILINE | re.DOTALL)
 FORBIDDEN = ("numpy", "llvmlite")
 
 
-def long_file() -> str:
-    """The examples, each copy of a kernel under a name of its own, cut at the first whole kernel past 1,000 lines."""
-    sources = [path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.ph"))]
+def long_file(sources: Sequence[str]) -> str:
+    """The sources, each copy of a kernel under a name of its own, cut at the first whole source past 1,000 lines; each
+    function once."""
     text, copy = "", 0
     while True:
         for source in sources:
-            text += NAME.sub(rf"kernel \1_{copy}", source) + "\n"
+            text += NAME.sub(rf"kernel \1_{copy}", source if copy == 0 else FUNCTION.sub("", source)) + "\n"
             if text.count("\n") >= LINES:
                 return text
         copy += 1
+
+
+def examples() -> list[str]:
+    return [path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.ph"))]
+
+
+def uniformity(result: CheckedFile) -> Callable[[], object]:
+    """What differs between threads, in every kernel of a file, again."""
+    text = result.source.text
+    items = {
+        placed.item.name.text: text[placed.offset : placed.offset + placed.item.span.end]
+        for placed in result.source.items
+    }
+    kernels = [
+        (placed.kernel.body, {**items, "": items[placed.kernel.name]}) for placed in result.kernels if placed.kernel
+    ]
+    return lambda: [infer(body, texts) for body, texts in kernels]
 
 
 class Editor:
@@ -65,22 +88,32 @@ def loaded_packages() -> list[str]:
     return [name for name in done.stdout.split() if name in FORBIDDEN]
 
 
-def main() -> int:
-    text = long_file()
+def timed(title: str, text: str) -> tuple[bool, CheckedFile]:
+    """Whether a file is checked in time and has no errors."""
     source = parse(text)
     result = check(source)
     errors = [d for d in result.diagnostics if d.severity == "error"]
-    loaded = loaded_packages()
-    heading("check of a long file")
+    heading(title)
     note(f"{text.count(chr(10))} lines, {len(result.kernels)} kernels, {len(errors)} errors")
     met = row("parse + check", measure(lambda: check(parse(text)), rounds=ROUNDS), TARGET_MS)
     row("  parse", measure(lambda: parse(text), rounds=ROUNDS))
     row("  check", measure(lambda: check(source), rounds=ROUNDS))
     row("a keystroke in one kernel", measure(Editor(text).keystroke, rounds=ROUNDS))
-    row("import of the checker, cold", measure_command([sys.executable, "-c", "import phobos_core.analysis"]))
     note(f"peak memory {peak_kilobytes(lambda: check(parse(text))):.0f} KB of Python objects")
+    return met and not errors, result
+
+
+def main() -> int:
+    tiles, _ = timed("check of a long file", long_file(examples()))
+    threads, result = timed(
+        "check of a long file of per-thread code", long_file([PER_THREAD.read_text(encoding="utf-8")])
+    )
+    threads &= row("  of which uniformity", measure(uniformity(result), rounds=ROUNDS), UNIFORMITY_MS)
+    loaded = loaded_packages()
+    heading("the checker")
+    row("import, cold", measure_command([sys.executable, "-c", "import phobos_core.analysis"]))
     note(f"loads {', '.join(loaded) or 'neither NumPy nor llvmlite'}")
-    return 0 if met and not errors and not loaded else 1
+    return 0 if tiles and threads and not loaded else 1
 
 
 if __name__ == "__main__":

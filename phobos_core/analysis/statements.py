@@ -19,7 +19,7 @@ from phobos_core.analysis.places import declared_function
 from phobos_core.analysis.runs import is_statement, store
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.shapes import constrain, static_shape
-from phobos_core.analysis.subscripts import index_value, is_point, loaded, place_of, whole, writable
+from phobos_core.analysis.subscripts import evaluated_once, index_value, is_point, loaded, place_of, whole, writable
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.analysis.walk import has_effects
 from phobos_core.language.operators import COMPOUND
@@ -91,6 +91,8 @@ def assign(cx: Context, stmt: ast.Assign) -> None:
         return
     if not writable(cx, stmt.target.span, place.root):
         return
+    if stmt.op == "+=":
+        place = evaluated_once(cx, place)
     if is_point(place):
         _store_point(cx, stmt, place)
     else:

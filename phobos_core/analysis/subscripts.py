@@ -7,6 +7,8 @@ that the checked program holds names only.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import ONE, expressible, is_static, surely_positive, value_of
 from phobos_core.analysis.context import PLAIN, Context, Site, infer, kind_text, see, type_text
@@ -14,6 +16,7 @@ from phobos_core.analysis.convert import convert
 from phobos_core.analysis.names import lookup, spoken
 from phobos_core.analysis.shapes import constrain
 from phobos_core.analysis.symbolic import Sym, sym
+from phobos_core.analysis.walk import has_effects
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.syntax import ast
 
@@ -73,6 +76,20 @@ def whole(symbol: pg.Symbol, span: ast.Span) -> pg.Place:
     assert not isinstance(type_, ScalarType)
     shape = type_.shape if isinstance(type_, pg.TileType) else type_.dims
     return pg.Place(span, symbol, type_.element, shape)
+
+
+def evaluated_once(cx: Context, place: pg.Place) -> pg.Place:
+    """The place with each start that has effects bound to a scalar: it may be read and stored then."""
+    return replace(place, axes=None if place.axes is None else tuple(_bound(cx, axis) for axis in place.axes))
+
+
+def _bound(cx: Context, axis: pg.Axis) -> pg.Axis:
+    if not has_effects(axis.start):
+        return axis
+    span = axis.start.span
+    symbol = cx.symbol(ast.Name(span, "index"), pg.SymbolKind.SCALAR, INDEX, hidden=True)
+    cx.out.append(pg.BindScalar(span, symbol, axis.start))
+    return replace(axis, start=pg.ScalarRead(span, INDEX, symbol))
 
 
 def writable(cx: Context, span: ast.Span, symbol: pg.Symbol) -> bool:

@@ -189,8 +189,12 @@ class Builder:
         operands = [mem, *([stage] if stage else []), *indices, token]
         return self.op("load_point", operands, (element_of(mem.type),)).result
 
-    def store_point(self, mem: Value, indices: Sequence[Value], value: Value, token: Value) -> Value:
-        return self.op("store_point", [mem, *indices, value, token], (TOKEN,)).result
+    def store_point(
+        self, mem: Value, indices: Sequence[Value], value: Value, token: Value, *, each: bool = False
+    ) -> Value:
+        """By the first thread of the CTA, or by each thread."""
+        attrs = {"each": True} if each else {}
+        return self.op("store_point", [mem, *indices, value, token], (TOKEN,), attrs).result
 
     # A thread's own
 

@@ -15,8 +15,7 @@ from dataclasses import dataclass
 
 from phobos_core.ir.module import Block, Op, Value
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.rewrite import Index, walk, with_attrs
-from phobos_core.ir.rewrite import rewrite as rewritten
+from phobos_core.ir.rewrite import Index, walk
 from phobos_core.ir.types import RunType
 from phobos_core.language.types import ScalarType
 
@@ -46,21 +45,6 @@ def divergence(body: Block) -> Divergence:
     analysis = _Analysis()
     analysis.block(body)
     return Divergence(frozenset(analysis.values), frozenset(analysis.splits))
-
-
-def mark_points(body: Block) -> Block:
-    """Point stores that differ between threads are made by `each` of them; the others stay the CTA's."""
-    found = divergence(body)
-    if not found.values:
-        return body
-    index = Index(body)
-    each = {
-        op
-        for op in index.ops
-        if op.name == "store_point"
-        and (not found.values.isdisjoint(op.operands) or found.around(index, op) is not None)
-    }
-    return rewritten(body, lambda op: [with_attrs(op, each=True)] if op in each else None)
 
 
 def _begins(op: Op) -> bool:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 
 from phobos_core.analysis.program import Requirement
 from phobos_core.analysis.symbolic import sym
 from phobos_core.ir.integers import Integers, of_kernel
 from phobos_core.ir.module import Kernel, Value
 from phobos_core.ir.rewrite import Index
-from phobos_core.ir.tree import buffer_of, view_of
+from phobos_core.ir.tree import buffer_of, stages_of, view_of
 from phobos_core.ir.types import MemType, ViewType
 
 # The widest access of a thread.
@@ -63,9 +63,14 @@ class Vectors:
         return Width(best, tuple(sorted(needed)))
 
     def multiple(self, mem: Value, indices: Sequence[Value], believed: frozenset[str]) -> int:
-        """The largest number known to divide how many elements the one at the indices is from the first; 0 for 0."""
+        """The largest number known to divide how many elements the one at the indices is from the first; 0 for 0.
+
+        Of a buffer with several copies, from the first of the first."""
         facts = self._believing(believed)
         found, row = 0, 1
+        if stages_of(self._index, mem) > 1:
+            assert isinstance(mem.type, MemType)
+            found = prod(n for n in mem.type.shape if n is not None)
         for axis in range(len(indices) - 1, -1, -1):
             found = gcd(found, facts.range(indices[axis]).multiple * row)
             extent = self.extent(mem, axis) if axis else 1

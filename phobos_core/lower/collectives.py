@@ -216,7 +216,7 @@ def _across_warps(c: Context, name: str, fold: _Fold, state: State) -> State:
         warp = emit.ctx("warp")
         for mem, value in zip(scratch, state, strict=True):
             stored = _as_stored(c, value)
-            c.state[mem] = emit.build.store_point(mem, [warp], stored, c.state[mem])
+            c.state[mem] = emit.build.store_point(mem, [warp], stored, c.state[mem], each=True)
 
     only_where(c, leads, scratch, write)
     fence(c, (), scratch)

@@ -74,6 +74,8 @@ def effects_of(kernel: p.CheckedKernel, roots: Mapping[p.Symbol, p.Symbol]) -> E
         match node:
             case p.StoreTile():
                 stored[roots.get(node.place.root, node.place.root)] = None
+            case p.StorePoint(per_thread=False):
+                stored[roots.get(node.place.root, node.place.root)] = None
             case p.StorePoint() | p.StoreRun():
                 place = node.place
             case p.Atomic(op=op):

@@ -18,7 +18,7 @@ from phobos_core.language.types import BOOL, INDEX, Kind, ScalarType
 class Emitter:
     """`build` appends to the block being built; `facts` knows the index values built so far."""
 
-    __slots__ = ("_constants", "_literals", "_pool", "build", "facts", "index_bits")
+    __slots__ = ("_constants", "_literals", "_pool", "_widened", "build", "facts", "index_bits")
 
     def __init__(self, facts: Integers, index_bits: int) -> None:
         self.facts = facts
@@ -26,6 +26,7 @@ class Emitter:
         self._pool = Builder()
         self._constants: dict[tuple[str, str], Value] = {}
         self._literals: dict[Value, int | float | bool] = {}
+        self._widened: dict[Value, Value] = {}
         self.index_bits = index_bits
 
     @property
@@ -125,13 +126,20 @@ class Emitter:
         return value
 
     def convert(self, operand: Value, element: ScalarType) -> Value:
-        """To `element`; a literal converted between integer types folds."""
+        """To `element`; a literal converted between integer types folds, and an index goes back to what it was."""
         known = self._literals.get(operand)
         if isinstance(known, int) and not isinstance(known, bool) and (element.is_integer or element.kind is Kind.UINT):
             return self.const(self._wrapped(known, element), element)
+        narrow = self._widened.get(operand)
+        if narrow is not None and narrow.type == element:
+            return narrow
         value = self.build.convert(operand, element)
         if value is not operand:
             self.facts.observe(self.build.ops[-1])
+            source = operand.type
+            exact = isinstance(source, ScalarType) and not source.is_float and source.bits <= self.index_bits
+            if element == INDEX and exact:
+                self._widened[value] = operand
         return value
 
     def shaped(self, value: Value, shape: tuple[int, ...]) -> Value:

@@ -12,9 +12,9 @@ from phobos_core.analysis import program as p
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.ir.module import Value
 from phobos_core.ir.types import TileType, element_of
-from phobos_core.language.types import BOOL, F32, INDEX, ScalarType
+from phobos_core.language.types import BOOL, F32, I32, INDEX, ScalarType
 from phobos_core.lower import collectives, runs, synchronization, windows
-from phobos_core.lower.bits import bits
+from phobos_core.lower.bits import bits, dp4a_wrapped
 from phobos_core.lower.context import Context
 from phobos_core.lower.contraction import Part, contract, extents, static_extent
 from phobos_core.lower.places import point_of, window_of
@@ -55,6 +55,8 @@ def lower_expr(c: Context, e: p.Expr, part: Part | None = None) -> Value:
             return _load(c, e)
         case p.TileRead():
             return _tile_read(c, e, part)
+        case p.Convert(type=type, operand=p.Bits(op="dp4a") as dp4a) if type == I32:
+            return dp4a_wrapped(c, dp4a, [lower_expr(c, a) for a in dp4a.args])
         case p.Convert():
             operand = lower_expr(c, e.operand, part)
             c.at(e.span)
@@ -95,9 +97,7 @@ def lower_expr(c: Context, e: p.Expr, part: Part | None = None) -> Value:
         case p.Word():
             return runs.word(c, e)
         case p.Bits():
-            args = [lower_expr(c, a) for a in e.args]
-            c.at(e.span)
-            return bits(c, e, args)
+            return bits(c, e, [lower_expr(c, a) for a in e.args])
         case p.Collective():
             return collectives.collective(c, e)
         case p.Shuffle():

@@ -7,7 +7,6 @@ from math import lcm
 
 from phobos_core.analysis import program as p
 from phobos_core.analysis.symbolic import Sym
-from phobos_core.ir.divergence import mark_points
 from phobos_core.ir.integers import Integers
 from phobos_core.ir.module import Block, Decision, Kernel, Param, Placement, Value
 from phobos_core.ir.types import TOKEN, MemType
@@ -73,7 +72,7 @@ def lower(
     return Kernel(
         name=kernel.name,
         params=all_params,
-        body=mark_points(Block(tuple(args), (*emit.constants, *emit.build.ops))),
+        body=Block(tuple(args), (*emit.constants, *emit.build.ops)),
         target=target,
         threads=kernel.launch.threads,
         min_blocks=kernel.launch.min_blocks,

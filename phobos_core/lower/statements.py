@@ -135,7 +135,8 @@ def _store_point(c: Context, s: p.StorePoint) -> None:
     if s.accumulate:
         value = _sum(c, c.emit.build.load_point(window.mem, indices, c.state[window.base]), value)
     value = c.emit.convert(value, element)
-    c.state[window.base] = c.emit.build.store_point(window.mem, indices, value, c.state[window.base])
+    token = c.state[window.base]
+    c.state[window.base] = c.emit.build.store_point(window.mem, indices, value, token, each=s.per_thread)
 
 
 # Control

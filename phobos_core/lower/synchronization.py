@@ -55,7 +55,8 @@ def atomic(c: Context, e: p.Atomic) -> Value:
         gives = (TOKEN,) if scratch is None else (element, TOKEN)
         *old, c.state[window.base] = c.emit.build.op(e.op, operands, gives).results
         if scratch is not None:
-            c.state[scratch] = c.emit.build.store_point(scratch, [c.emit.index(0)], old[0], c.state[scratch])
+            first = [c.emit.index(0)]
+            c.state[scratch] = c.emit.build.store_point(scratch, first, old[0], c.state[scratch], each=True)
 
     fence(c, c.effects.fenced(e))
     _first_thread(c, touched, do)

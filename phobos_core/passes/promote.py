@@ -286,10 +286,23 @@ class _Promotion:
                 return ()
             case "store" if self._promoted(op.operands[0]):
                 return self._hold(op)
+            case "sync" if any(token in self._buffers for token in op.operands):
+                return (self._sync(op),)
             case "for" | "while" | "if":
                 return (self._control(op),)
             case _:
                 return (self._renamed(op),)
+
+    def _sync(self, op: Op) -> Op:
+        """A barrier changes nothing of what registers hold."""
+        kept = []
+        for token, following in zip(op.operands, op.results, strict=True):
+            if token in self._buffers:
+                self._buffers[following], self._tiles[following] = self._buffers[token], self._tiles[token]
+            else:
+                kept.append((token, following))
+        operands, results = zip(*kept, strict=True) if kept else ((), ())
+        return replace(op, operands=operands, results=results)
 
     def _promoted(self, view: Value) -> bool:
         return buffer_of(self._index, view) in self._layouts

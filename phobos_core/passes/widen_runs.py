@@ -90,7 +90,7 @@ def _length(op: Op) -> int:
 
 
 def _indices(index: Index, op: Op) -> Sequence[Value]:
-    """The indices of the first element, without the stage: each copy of a tile starts at a multiple of 16 bytes."""
+    """The indices of the first element, without the stage."""
     mem = op.operands[0]
     assert isinstance(mem.type, MemType)
     first = 2 if stages_of(index, mem) > 1 else 1

@@ -66,19 +66,25 @@ def settled(node: Node, frame: Frame) -> Steps[Node]:
     if id(node) not in frame.effectful:
         return node
     changed: dict[str, Any] = {}
-    for field in fields(cast(Any, node)):
-        value = getattr(node, field.name)
+    for name in _in_source_order(node):
+        value = getattr(node, name)
         if type(value) is tuple:
             parts = []
             for item in value:
                 parts.append((yield from _operand(item, frame)))
-            changed[field.name] = tuple(parts)
+            changed[name] = tuple(parts)
         else:
-            changed[field.name] = yield from _operand(value, frame)
+            changed[name] = yield from _operand(value, frame)
     made: Any = replace(cast(Any, node), **changed)
     if isinstance(node, EFFECTS):
         made = Known(node, (yield from _effect(made, frame)))
     return cast(Node, made)
+
+
+def _in_source_order(node: Any) -> list[str]:
+    names = [field.name for field in fields(node)]
+    # The source of a shuffle stands in the brackets, before the value.
+    return sorted(names, key=lambda name: name == "value") if isinstance(node, p.Shuffle) else names
 
 
 def _operand(value: Any, frame: Frame) -> Steps[Any]:

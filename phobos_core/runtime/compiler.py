@@ -11,9 +11,12 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from phobos_core import codegen, lower, passes
+from phobos_core.analysis import walk as analysis_walk
+from phobos_core.analysis.program import Atomic
 from phobos_core.ir import module as ir
 from phobos_core.ir.printer import print_kernel
 from phobos_core.ir.rewrite import walk
+from phobos_core.language.builtins import BUILTINS
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report.collect import collect
 from phobos_core.report.grid import suggested_grid
@@ -70,15 +73,26 @@ class Compiled:
 
 
 def translate(request: Request) -> Translated:
-    """To PTX, which needs no NVIDIA software. A kernel that stages by `cp.async` keeps 64-bit indices, with a note."""
+    """To PTX, which needs no NVIDIA software. A kernel that needs 64-bit indices keeps them, with a note."""
     again = _at_64_bits(request) if request.index_bits == 32 else None
     if again is not None:
         wide = _translate(again)
-        if wide.kernel is not None and any(op.name == "async_copy" for op in walk(wide.kernel.body)):
-            message = f"`{wide.kernel.name}` stages by `cp.async`, and so keeps 64-bit indices"
+        reason = _kept_wide(wide)
+        if reason is not None:
+            message = f"`{request.placed.kernel.name}` {reason}, and so keeps 64-bit indices"
             note = at_line(request.source, request.placed, None, "index-width-kept", message)
             return replace(wide, diagnostics=(*wide.diagnostics, note))
     return _translate(request)
+
+
+def _kept_wide(wide: Translated) -> str | None:
+    """What a kernel does that is only done with 64-bit indices."""
+    for node in analysis_walk.walk(wide.request.placed.kernel.body):
+        if isinstance(node, Atomic) and BUILTINS[node.op].min_index_bits == 64:
+            return f"calls `{node.op}`"
+    if wide.kernel is not None and any(op.name == "async_copy" for op in walk(wide.kernel.body)):
+        return "stages by `cp.async`"
+    return None
 
 
 def _at_64_bits(request: Request) -> Request | None:

@@ -83,6 +83,10 @@ def statement_lines(stmt: pg.Stmt) -> list[str]:
             return [f"while {text(condition)}", *_inner(body)]
         case pg.Jump(_, kind):
             return [kind]
+        case pg.StoreRun(_, place, values):
+            return [f"store({place_text(place)}, {', '.join(map(text, values))})"]
+        case pg.Eval(_, value):
+            return [text(value)]
     raise AssertionError(stmt)
 
 
@@ -121,6 +125,25 @@ def text(expr: pg.Expr) -> str:
             return f"gather({place_text(table)}, {text(indices)})"
         case pg.Contract(_, _, op, lhs, rhs):
             return f"{op}({text(lhs)}, {text(rhs)})"
+        case pg.RunElement(_, type_, place):
+            return f"{place_text(place)}:{type_}"
+        case pg.RunSum(_, type_, operand, length):
+            return f"sum({text(operand)}, {length}):{type_}"
+        case pg.Elem(_, type_, place, position):
+            return f"elem({place_text(place)}, {position}):{type_}"
+        case pg.Word(_, _, place, position):
+            return f"word({place_text(place)}, {position})"
+        case pg.Bits(_, type_, op, args):
+            return f"{op}({', '.join(map(text, args))}):{type_}"
+        case pg.Collective(_, type_, op, group, value, width, combine):
+            folded = f", {text(combine.value)}" if combine else ""
+            return f"{op}<{group}, {width}>({text(value)}{folded}):{type_}"
+        case pg.Shuffle(_, type_, mode, value, source, width):
+            return f"shfl<{mode} {text(source)}, {width}>({text(value)}):{type_}"
+        case pg.Atomic(_, type_, op, place, args):
+            return f"{op}({', '.join([place_text(place), *map(text, args)])}):{type_}"
+        case pg.Sync(_, _, op, bar):
+            return f"{op}({bar.root.key if bar else ''})"
     raise AssertionError(expr)
 
 

@@ -65,6 +65,8 @@ class Graph:
     labels: list[Label] = field(default_factory=lambda: [None])
     levels: list[Variation] = field(default_factory=lambda: [Variation.UNIFORM])
     causes: list[Cause | None] = field(default_factory=lambda: [None])
+    # The first node on the way from the source.
+    firsts: list[int] = field(default_factory=lambda: [START])
     edges: list[list[tuple[int, Link, Span, Use | None]]] = field(default_factory=lambda: [[]])
     sources: dict[tuple[Source, Variation], int] = field(default_factory=dict)
 
@@ -72,6 +74,7 @@ class Graph:
         self.labels.append(label)
         self.levels.append(Variation.UNIFORM)
         self.causes.append(None)
+        self.firsts.append(START)
         self.edges.append([])
         return len(self.labels) - 1
 
@@ -99,7 +102,7 @@ class Graph:
             self._spread(level, deque(node for (_, variation), node in self.sources.items() if variation is level))
 
     def _spread(self, level: Variation, reached: deque[int]) -> None:
-        levels, causes = self.levels, self.causes
+        levels, causes, firsts = self.levels, self.causes, self.firsts
         for node in reached:
             levels[node] = level
         while reached:
@@ -108,6 +111,7 @@ class Graph:
                 if not levels[target]:
                     levels[target] = level
                     causes[target] = Cause(origin, link, span, use)
+                    firsts[target] = firsts[origin] or target
                     reached.append(target)
 
     def worst(self, uses: list[Use]) -> Use | None:

@@ -19,8 +19,8 @@ from phobos_core.syntax.ast import Span
 
 Texts: TypeAlias = Callable[[Span], str]
 
-# A chain through every assignment of a long kernel helps nobody.
-MOST_LINKS = 12
+# A chain through every assignment of a long kernel helps nobody: of one that is longer, its beginning and its end.
+MOST_LINKS = 8
 
 COMMENT = re.compile(r"//[^\n]*")
 NAMED = re.compile(r"(?:flat\s*\(\s*)*(\w+)\s*(\()?")
@@ -51,11 +51,21 @@ def name_of(text: Texts, root: pg.Symbol, span: Span) -> str:
 
 
 def why_used(graph: Graph, text: Texts, use: Use) -> tuple[Related, ...]:
-    return tuple(islice(_used(graph, text, use), MOST_LINKS))
+    return _cut(graph, text, _used(graph, text, use), use.node)
 
 
 def why_controlled(graph: Graph, text: Texts, region: int) -> tuple[Related, ...]:
-    return tuple(islice(_controlled(graph, text, region), MOST_LINKS))
+    return _cut(graph, text, _controlled(graph, text, region), region)
+
+
+def _cut(graph: Graph, text: Texts, links: Iterator[Related], node: int) -> tuple[Related, ...]:
+    found = tuple(islice(links, MOST_LINKS))
+    if len(found) < MOST_LINKS:
+        return found
+    first = graph.firsts[node]
+    label = graph.labels[first]
+    end = _symbol(graph, text, first, label) if isinstance(label, pg.Symbol) else _controlled(graph, text, first)
+    return tuple(dict.fromkeys((*found, *end)))
 
 
 def _used(graph: Graph, text: Texts, use: Use, *, named: bool = False) -> Iterator[Related]:
