@@ -7,19 +7,16 @@ the types of everything, only a call knows: see `inlining`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
+from phobos_core.analysis.copying import FIELDS, NOTHING, Copier, copier
 from phobos_core.analysis.places import diagnostic, see
 from phobos_core.language.builtins import BUILTIN_NAMES
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import ast
 
 NESTING = (ast.Block, ast.If, *get_args(ast.Expr))
-FIELDS: Mapping[type, tuple[str, ...]] = {
-    kind: tuple(each.name for each in fields(kind))
-    for kind in (*get_args(ast.Expr), *get_args(ast.Stmt), *get_args(ast.Subscript), *get_args(ast.TypeExpr), ast.Block)
-}
 
 DefinitionKind: TypeAlias = Literal["parameter", "let", "var", "loop variable"]
 
@@ -37,15 +34,17 @@ class Definition:
 class Facts:
     """`references` has each name that the function itself binds, `calls` each call of another function; any other name
     is resolved at the call. `named` has the parameters that must be passed a name, each with where it is indexed or
-    assigned, and `uses` how often each parameter is read. `size` counts the nodes of the body, `height` its levels."""
+    assigned, and `unused` those that the body does not mention. `size` counts the nodes of the body, `height` its
+    levels. `copy` makes the body of a call."""
 
     references: tuple[tuple[ast.Span, Definition], ...]
     definitions: tuple[Definition, ...]
     calls: tuple[ast.Name, ...]
     named: Mapping[str, ast.Span]
-    uses: Mapping[str, int]
+    unused: tuple[str, ...]
     size: int
     height: int
+    copy: Copier
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -74,8 +73,10 @@ def facts_of(function: ast.Function) -> Facts:
         reader.error("duplicate-name", param.span, message, see(earlier.span, "declared here"))
     if isinstance(function.body, ast.Block):
         reader.block(function.body, _Scope(scope), loops=0, depth=1)
+        replaced = NOTHING
     else:
         reader.expression(function.body, _Scope(scope), depth=1)
+        replaced = frozenset(scope)
     if function.name.text in BUILTIN_NAMES:
         message = f"`{function.name.text}` is a built-in, and every call of that name means it"
         reader.error("builtin-redefined", function.name.span, message, help="choose another name")
@@ -84,9 +85,10 @@ def facts_of(function: ast.Function) -> Facts:
         tuple(reader.definitions),
         tuple(reader.calls),
         reader.named,
-        reader.uses,
+        tuple(name for name in scope if name not in reader.used),
         reader.size,
         reader.height,
+        copier(function.body, replaced),
         tuple(reader.diagnostics),
     )
 
@@ -114,7 +116,7 @@ class _Reader:
     definitions: list[Definition] = field(default_factory=list)
     calls: list[ast.Name] = field(default_factory=list)
     named: dict[str, ast.Span] = field(default_factory=dict)
-    uses: dict[str, int] = field(default_factory=dict)
+    used: set[str] = field(default_factory=set)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     size: int = 0
     height: int = 0
@@ -133,7 +135,7 @@ class _Reader:
         if found is not None:
             self.references.append((node.span, found))
             if found.kind == "parameter":
-                self.uses[found.name] = self.uses.get(found.name, 0) + 1
+                self.used.add(found.name)
         return found
 
     def needs_name(self, node: ast.Expr, scope: _Scope, where: ast.Span) -> None:

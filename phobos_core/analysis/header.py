@@ -177,10 +177,11 @@ def _unit(cx: Context, promise: ast.KeywordArg) -> Sym | None:
 
 
 def resolve_registers(cx: Context, header: Header) -> tuple[pg.Symbol, ...]:
-    """The tiles that `@registers` names, each shared out evenly and not too large for a thread."""
+    """The tiles that `@registers` names, each shared out evenly and not too large for a thread. It names those of the
+    kernel's own text: what a function binds is hidden from it."""
     kept: list[pg.Symbol] = []
     for name in header.registers:
-        named = [symbol for symbol in cx.symbols if symbol.name == name.text]
+        named = [symbol for symbol in cx.symbols if symbol.name == name.text and symbol.span.frame is None]
         tiles = [symbol for symbol in named if symbol in cx.register_candidates]
         if not tiles:
             related = (see(named[0].span, f"`{name.text}` is declared here"),) if named else ()

@@ -8,20 +8,20 @@ scope of its own inside the caller's: a parameter passed a name is that name's s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.context import PLAIN, Context, Rule, Site, infer, type_text
+from phobos_core.analysis.context import PLAIN, Context, Rule, Site, infer, kind_text, type_text
 from phobos_core.analysis.convert import assigned
+from phobos_core.analysis.copying import at_span, standing
 from phobos_core.analysis.declarations import bind_value
-from phobos_core.analysis.functions import FIELDS, KnownFunction
+from phobos_core.analysis.functions import KnownFunction
 from phobos_core.analysis.names import lookup
 from phobos_core.analysis.places import declared_function
 from phobos_core.analysis.scopes import Binding, Scope
 from phobos_core.analysis.walk import has_effects, walk
-from phobos_core.language.builtins import BUILTIN_NAMES, BUILTINS
+from phobos_core.language.builtins import BUILTIN_NAMES
 from phobos_core.language.diagnostic import Related
 from phobos_core.language.types import ScalarType
 from phobos_core.syntax import ast
@@ -34,8 +34,6 @@ MOST_INLINED = 50_000
 
 # What several threads do together.
 _TOGETHER = (pg.Collective, pg.Shuffle)
-
-_new_span = tuple.__new__
 
 
 def meant(cx: Context, name: ast.Name) -> str:
@@ -50,7 +48,7 @@ def meant(cx: Context, name: ast.Name) -> str:
 def expression_call(cx: Context, node: ast.Call, known: KnownFunction, at: Site) -> pg.Expr | None:
     """`f(x, y)` of `fn f(a, b) = e`: e with x and y in place of a and b."""
     value = in_place(cx, node, known, at, lambda body: infer(cx, body, at))
-    return None if value is None else _standing(value, node.span)
+    return None if value is None else standing(value, node.span)
 
 
 def in_place(cx: Context, node: ast.Call, known: KnownFunction, at: Site, check: Callable[[ast.Expr], T]) -> T | None:
@@ -62,8 +60,11 @@ def in_place(cx: Context, node: ast.Call, known: KnownFunction, at: Site, check:
         check_alone(cx, node.args, at.part)
         return None
     given = {param.text: arg for param, arg in zip(function.params, node.args, strict=True)}
-    _check_unused(cx, known, given, at)
-    body = copied(function.body, frame, given)
+    if known.facts.unused:
+        out, cx.out = cx.out, []
+        check_alone(cx, [given[name] for name in known.facts.unused], at)
+        cx.out = out
+    body = known.facts.copy(frame, given)
     return _in_body(cx, known, lambda: check(body))
 
 
@@ -76,13 +77,6 @@ def _in_body(cx: Context, known: KnownFunction, check: Callable[[], T]) -> T:
     cx.inlined_height -= known.facts.height
     cx.rules = rules
     return value
-
-
-def _check_unused(cx: Context, known: KnownFunction, given: Mapping[str, ast.Expr], at: Site) -> None:
-    """Reports mistakes in arguments that the body leaves out."""
-    out, cx.out = cx.out, []
-    check_alone(cx, [arg for name, arg in given.items() if name not in known.facts.uses], at)
-    cx.out = out
 
 
 def check_alone(cx: Context, args: Iterable[ast.Expr], at: Site) -> None:
@@ -103,24 +97,22 @@ def argument_rule(rule: Rule) -> Rule:
         if cx.inlined_size > MOST_INLINED:
             _too_much(cx, node.span)
             return None
-        stands = node.span.stands
-        if stands is None:
+        span = node.span
+        if span.stands is None or type(node) is ast.Name:  # a name alone is as the body has it
             return rule(cx, node, at)
-        value = rule(cx, replace(node, span=node.span.own), at)
-        return None if value is None else _standing(value, stands)
+        value = rule(cx, at_span(node, span.own), at)
+        return None if value is None else standing(value, span.stands)
 
     return check
 
 
-def _standing(value: pg.Expr, stands: ast.Span) -> pg.Expr:
-    return replace(value, span=value.span._replace(stands=stands))
-
-
 def combine_of(cx: Context, node: ast.Name, element: ScalarType) -> pg.Combine | None:
     """The function that folds two scalars of a type, in `reduce<over ..>(x, f)`."""
-    known = cx.function(meant(cx, node))
+    binding = cx.scope.find(node.text)
+    name = node.text if binding is None else binding.function
+    known = cx.function(name) if name is not None else None
     if known is None:
-        lookup(cx, node)
+        _no_function(cx, node, name)
         return None
     function = known.ast
     name = function.name.text
@@ -136,8 +128,8 @@ def combine_of(cx: Context, node: ast.Name, element: ScalarType) -> pg.Combine |
         return None
     outer, out = cx.scope, cx.out
     cx.scope, cx.out = Scope(outer), []
-    first, second = (_folded(cx, copied(param, frame), element) for param in function.params)
-    body = copied(function.body, frame)
+    first, second = (_folded(cx, _in_frame(param, frame), element) for param in function.params)
+    body = known.facts.copy(frame, {param.text: _in_frame(param, frame) for param in function.params})
     value = _in_body(cx, known, lambda: infer(cx, body, PLAIN))
     before = cx.out
     cx.scope, cx.out = outer, out
@@ -153,6 +145,19 @@ def combine_of(cx: Context, node: ast.Name, element: ScalarType) -> pg.Combine |
         return None
     value = assigned(cx, value, element, value.span, f"the fold by `{name}`", None)
     return None if value is None else pg.Combine(first, second, value)
+
+
+def _no_function(cx: Context, node: ast.Name, name: str | None) -> None:
+    """`name` is None where the node is bound to something else than a function."""
+    if name in BUILTIN_NAMES:
+        what, help_ = "a built-in", f"write one of your own: `fn f(a, b) = {name}(a, b)`"
+    else:
+        symbol = None if cx.lost_function(node.text) else lookup(cx, node)
+        if symbol is None:
+            return
+        what, help_ = kind_text(symbol.kind), None
+    message = f"`reduce` folds by a function of this file, `fn f(a, b) = e`, and `{node.text}` is {what}"
+    cx.error("function-form", node.span, message, help=help_)
 
 
 def _folded(cx: Context, name: ast.Name, element: ScalarType) -> pg.Symbol:
@@ -174,7 +179,7 @@ def statement_call(cx: Context, node: ast.Call, known: KnownFunction) -> tuple[a
         return None
     outer, scope = cx.scope, Scope(cx.scope)
     for param, arg in zip(function.params, node.args, strict=True):
-        name = copied(param, frame)
+        name = _in_frame(param, frame)
         if name.text in scope.names:
             continue  # reported where the function is declared
         if isinstance(arg, ast.Name):
@@ -187,7 +192,7 @@ def statement_call(cx: Context, node: ast.Call, known: KnownFunction) -> tuple[a
             cx.scope = scope
             bind_value(cx, ast.Let(arg.span, name, None, arg), value)
             cx.scope = outer
-    return copied(function.body, frame), scope
+    return known.facts.copy(frame, {}), scope
 
 
 def _alias(cx: Context, name: ast.Name, arg: ast.Name) -> Binding:
@@ -246,8 +251,7 @@ def _enter(cx: Context, node: ast.Call, known: KnownFunction) -> ast.Frame | Non
 
 def _entered(cx: Context, call: ast.Span, known: KnownFunction) -> ast.Frame | None:
     name = known.ast.name.text
-    around = _around(call)
-    if name in around:
+    if call.frame is not None and name in (around := _around(call)):
         _recursive(cx, call, (*around[around.index(name) :], name))
         return None
     if known.statement:
@@ -299,30 +303,5 @@ def _too_deep(cx: Context, call: ast.Span, name: str) -> None:
     )
 
 
-def copied(node: T, frame: ast.Frame, given: Mapping[str, ast.Expr] | None = None) -> T:
-    """A body's part in a frame, with expressions in place of the names in `given`."""
-    return _copied(node, frame, given or {})  # type: ignore[no-any-return]
-
-
-def _copied(node: Any, frame: ast.Frame, given: Mapping[str, ast.Expr]) -> Any:
-    kind = type(node)
-    if kind is ast.Span:
-        return _new_span(ast.Span, (node[0], node[1], frame, None))
-    if kind is tuple:
-        return tuple([_copied(each, frame, given) for each in node])
-    if kind is ast.Name:
-        span = _new_span(ast.Span, (node.span[0], node.span[1], frame, None))
-        arg = given.get(node.text)
-        return ast.Name(span, node.text) if arg is None else replace(arg, span=arg.span._replace(stands=span))
-    names = FIELDS.get(kind)
-    if names is None:
-        return node
-    if given:
-        if kind is ast.Call and isinstance(node.callee, ast.Name) and node.callee.text in BUILTINS:
-            return ast.Call(
-                _copied(node.span, frame, given), _copied(node.callee, frame, {}), _copied(node.args, frame, given)
-            )
-        if kind is ast.Collective:
-            copy = kind(*[_copied(getattr(node, name), frame, given) for name in names])
-            return replace(copy, op=_copied(node.op, frame, {}))
-    return kind(*[_copied(getattr(node, name), frame, given) for name in names])
+def _in_frame(name: ast.Name, frame: ast.Frame) -> ast.Name:
+    return ast.Name(ast.Span(name.span.start, name.span.end, frame), name.text)

@@ -67,8 +67,8 @@ def store(base: Window, at: Position, value: Array, stmt: p.StorePoint | p.Store
     """Each thread that runs stores its own, in the order of the threads."""
     accumulate = isinstance(stmt, p.StorePoint) and stmt.accumulate
     shape = np.broadcast_shapes(value.shape, *(index.shape for index in at), (frame.threads,))
-    where = tuple(frame.of_running(np.broadcast_to(index, shape)) for index in at)
-    stored = frame.of_running(np.broadcast_to(value, shape))
+    where = tuple(_thread_by_thread(index, shape, frame) for index in at)
+    stored = _thread_by_thread(value, shape, frame)
     if accumulate:
         stored = np.add(base.data[where], stored)
     before = base.data[where]
@@ -84,6 +84,11 @@ def store(base: Window, at: Position, value: Array, stmt: p.StorePoint | p.Store
             " unspecified",
             stmt.span,
         )
+
+
+def _thread_by_thread(value: Array, shape: tuple[int, ...], frame: Frame) -> Array:
+    """Of the threads that run, in the order in which they store: NumPy assigns in the order of memory."""
+    return frame.of_running(np.broadcast_to(value, shape)).T.ravel()
 
 
 def same(a: Array, b: Array) -> bool:

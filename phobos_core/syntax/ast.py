@@ -48,7 +48,8 @@ class Span(NamedTuple):
     @property
     def own(self) -> Span:
         """The expression's own text."""
-        return self if self.stands is None else Span(self.start, self.end, self.frame)
+        start, end, frame, stands = self
+        return self if stands is None else tuple.__new__(Span, (start, end, frame, None))
 
     @property
     def shown(self) -> Span:

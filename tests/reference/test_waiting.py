@@ -93,6 +93,12 @@ def test_the_last_thread_stores_last() -> None:
     assert remarks[0].startswith("several threads store to one element of `C`")
 
 
+def test_the_last_thread_stores_last_where_runs_overlap() -> None:
+    c = ints(*[0] * 34)
+    run("@launch(32)\nkernel k(C: tensor<i32>[34]) { store(C[ctx.thread :+ 2], 100 + ctx.thread, 200) }", 1, c)
+    assert c.tolist() == [*range(100, 132), 200, 0]
+
+
 def test_threads_that_add_to_one_element_race() -> None:
     c = ints(5)
     remarks = run("@launch(64)\nkernel k(C: tensor<i32>[1]) { C[ctx.thread / 64] += 1 }", 1, c)
