@@ -4,7 +4,6 @@ import pytest
 from lsprotocol import types as lsp
 
 from phobos_core.language.attributes import ATTRIBUTES
-from phobos_core.language.context import CTX_FIELDS
 from phobos_ls.features.completion import completion, resolve
 from phobos_ls.features.signature import signature_help
 from tests.ls.cursor import cursor
