@@ -48,7 +48,7 @@ class Client:
 
     def _run(self) -> None:
         frames = Frames()
-        while chunk := self._read():
+        while chunk := self._arrived():
             now = time.perf_counter()
             for body in frames.feed(chunk):
                 message = json.loads(body)
@@ -61,6 +61,12 @@ class Client:
                 else:
                     self._received.put((now, message))
         self._received.put(None)
+
+    def _arrived(self) -> bytes:
+        try:
+            return self._read()
+        except OSError:  # a connection that was closed
+            return b""
 
     def send(self, message: Message) -> None:
         self.send_bytes(framed(message))

@@ -72,7 +72,7 @@ def converse(server: Server, read: Callable[[], bytes], send: Callable[[bytes], 
     return messages.exit_code
 
 
-def serve_stdio() -> int:
+def serve_stdio(make: Callable[[], Server] = Server) -> int:
     """Nothing but messages may be on the standard output: whatever else is printed goes to the standard error."""
     source, sink = os.dup(0), os.dup(1)
     null = os.open(os.devnull, os.O_RDONLY)
@@ -85,7 +85,7 @@ def serve_stdio() -> int:
 
         for descriptor in (source, sink):
             msvcrt.setmode(descriptor, os.O_BINARY)
-    server = Server()
+    server = make()
     server.session.on_start.append(lambda: watch_process(server.process_id))
     return converse(server, lambda: os.read(source, CHUNK), lambda data: _write_all(sink, data))
 

@@ -45,7 +45,7 @@ FEATURES: Table = (
         lsp.TEXT_DOCUMENT_DIAGNOSTIC,
         _document_diagnostics,
         lsp.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=True, identifier="phobos"),
-        absent=lambda: lsp.RelatedFullDocumentDiagnosticReport([]),
+        absent=lambda: diagnostics.document_report([], None),
         needs="text_document.diagnostic",
     ),
     SessionFeature(lsp.WORKSPACE_DIAGNOSTIC, _workspace_diagnostics, needs="text_document.diagnostic"),

@@ -36,7 +36,7 @@ def drained(strand: Strand) -> None:
 def test_requests_are_done_in_order_one_at_a_time() -> None:
     strand, order = Strand(Pool()), []
     for number in range(50):
-        strand.soon(lambda n=number: order.append(n), Token(), lambda: None)  # type: ignore[misc]
+        strand.soon(lambda n=number: order.append(n), Token(), lambda: None)
     drained(strand)
     assert order == list(range(50))
 
@@ -47,7 +47,7 @@ def test_background_work_of_one_name_is_done_once_for_the_newest() -> None:
     strand.soon(held, Token(), lambda: None)
     assert held.running.wait(SECONDS)
     for number in range(100):
-        strand.later("check", lambda n=number: order.append(n))  # type: ignore[misc]
+        strand.later("check", lambda n=number: order.append(n))
     held.go.set()
     drained(strand)
     assert order == [99]
@@ -71,7 +71,7 @@ def test_background_work_makes_way_for_a_request_and_is_taken_up_again() -> None
     strand.later("check", held)
     assert held.running.wait(SECONDS)
     answered = threading.Event()
-    strand.soon(lambda: (order.append("hover"), answered.set()), Token(), lambda: None)  # type: ignore[func-returns-value,arg-type]
+    strand.soon(lambda: (order.append("hover"), answered.set()), Token(), lambda: None)
     assert answered.wait(SECONDS)
     held.go.set()
     drained(strand)
@@ -116,7 +116,7 @@ def test_a_cancelled_request_is_dropped_where_it_waits_and_where_it_runs() -> No
 
 def test_a_job_that_fails_ends_nothing() -> None:
     strand, order = Strand(Pool(1)), []
-    strand.soon(lambda: 1 // 0, Token(), lambda: None)  # type: ignore[arg-type,return-value]
+    strand.soon(lambda: 1 // 0, Token(), lambda: None)
     strand.soon(lambda: order.append(1), Token(), lambda: None)
     drained(strand)
     assert order == [1]
@@ -137,6 +137,6 @@ def test_strands_do_not_wait_for_each_other() -> None:
 def test_more_work_than_threads_is_done_all_the_same() -> None:
     pool, left = Pool(2), threading.Semaphore(0)
     for _ in range(200):
-        Strand(pool).soon(left.release, Token(), lambda: None)  # type: ignore[arg-type]
+        Strand(pool).soon(left.release, Token(), lambda: None)
     for _ in range(200):
         assert left.acquire(timeout=SECONDS)

@@ -82,12 +82,12 @@ def wire(
     codes: list[int] = []
 
     def run() -> None:
-        codes.append(converse(server, lambda: _read(its), its.sendall))
+        codes.append(converse(server, lambda: its.recv(1 << 16), its.sendall))
         its.close()
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    wired = Wired(Client(lambda: _read(mine), mine.sendall, answers), server, codes)
+    wired = Wired(Client(lambda: mine.recv(1 << 16), mine.sendall, answers), server, codes)
     try:
         if capabilities is not None:
             wired.client.initialize(capabilities, **more)
@@ -98,10 +98,3 @@ def wire(
         thread.join(10)
         mine.close()
         assert not thread.is_alive(), "the server still reads"
-
-
-def _read(stream: socket.socket) -> bytes:
-    try:
-        return stream.recv(1 << 16)
-    except OSError:
-        return b""
