@@ -54,6 +54,8 @@ class Session:
     on_start: list[Callable[[], None]] = field(default_factory=list)
     pulls: bool = False
     shown: diagnostics.Shown = field(default_factory=diagnostics.Shown)
+    # What was last answered of each document's colours, which the client may ask the difference to.
+    tokens: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.documents = Documents(self.pool)
