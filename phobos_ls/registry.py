@@ -70,8 +70,6 @@ def _workspace_symbols(params: lsp.WorkspaceSymbolParams, session: Session) -> l
     return found
 
 
-_SYNC = lsp.SemanticTokensOptions(colours.LEGEND, range=True, full=lsp.SemanticTokensFullDelta(delta=True))
-
 FEATURES: Table = (
     Feature(lsp.TEXT_DOCUMENT_HOVER, at(hover)),
     Feature(
@@ -110,7 +108,7 @@ FEATURES: Table = (
         given(_on_type),
         lsp.DocumentOnTypeFormattingOptions(formatting.TRIGGERS[0], list(formatting.TRIGGERS[1:])),
     ),
-    Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _tokens, _SYNC),
+    Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _tokens, colours.LEGEND),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, _token_delta),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, between(_tokens_between)),
 )
