@@ -1,17 +1,24 @@
-"""Source to PTX in process, nothing remembered, once warm: every example's first configuration, split by stage.
+"""Source to PTX in process, nothing remembered, once warm: every example's first configuration, split by stage; and
+source to cubin beside Triton.
 
-The peer is ptxas on the same PTX, a process that every build with resources waits for.
-Run: python -m bench.compile_time [FILE.ph ...]
+The peer of the first is ptxas on the same PTX, a process that every build with resources waits for. The second are the
+kernels of `bench.quality` in the shapes that it compares, each with the ptxas that its compiler comes with, where
+`PHOBOS_PEERS_PYTHON` names the Python of an environment with Triton. Ours is measured before and after Triton, so that
+a machine that becomes busy between them does not pass for a difference.
+Run: python -m bench.compile_time [FILE.ph ... | --cubin]
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.measure import EXAMPLES, heading, measure, row
+from bench.measure import EXAMPLES, Times, environment, heading, measure, note, row
+from bench.quality import CASES, PEERS, PEERS_PYTHON, Case
 from phobos_core import codegen, lower, passes
 from phobos_core.codegen import banks, llvm
 from phobos_core.ir.module import Kernel
@@ -23,6 +30,9 @@ from phobos_core.runtime.options import Options
 from phobos_core.toolchain import ptxas
 
 TARGET_MS = 80
+# Of Triton's time from source to cubin.
+TARGET_RATIO = 0.5
+CUBIN = "--cubin"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +90,59 @@ def bench(path: Path) -> bool:
     return met
 
 
+def triton(case: Case, target: str) -> Times | None:
+    """None, with a note, where there is no Triton."""
+    python = os.environ.get(PEERS_PYTHON)
+    if python is None:
+        note(f"Triton not asked: {PEERS_PYTHON} names no Python that has it")
+        return None
+    command = [python, str(PEERS / "triton_kernels.py"), case.peer, target, "--time"]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True)
+    if done.returncode != 0:
+        note(f"Triton: {(done.stderr.strip() or done.stdout.strip()).splitlines()[-1]}")
+        return None
+    cpu, wall = map(float, done.stdout.split()[-2:])
+    return Times(wall, cpu)
+
+
+def beside_triton(case: Case) -> bool:
+    """Ours in the peers' shape; whether it takes no more than its part of their time."""
+    config = case.ours[0]
+    options = Options(bindings=dict(config))
+    work = Work(Source(case.source.name, case.source.read_bytes()), options)
+    tool = ptxas.for_target(options.target)
+    if tool is None:
+        raise SystemExit(ptxas.why_none(options.target))
+
+    def build() -> None:
+        assembled = ptxas.assemble(tool, work.whole(), options.target)
+        if assembled.cubin is None:
+            raise SystemExit("; ".join(message.text for message in assembled.messages))
+
+    shape = " x ".join(map(str, config.values()))
+    first = measure(build, rounds=5)
+    peer = triton(case, options.target)
+    if peer is None:
+        return row(f"{case.name}, {shape}", first)
+    second = measure(build, rounds=5)
+    ours = Times((first.wall + second.wall) / 2, (first.cpu + second.cpu) / 2)
+    row(f"{case.name}, {shape}", ours)
+    row("  the same in Triton", peer)
+    ratio = ours.cpu / peer.cpu
+    met = ratio <= TARGET_RATIO
+    note(f"  ratio {ratio:.2f} ({ours.wall / peer.wall:.2f} wall), target {TARGET_RATIO}{'' if met else ', missed'}")
+    return met
+
+
 def main() -> int:
-    heading("source to PTX")
-    paths = [Path(name) for name in sys.argv[1:]] or sorted(EXAMPLES.glob("*.ph"))
-    met = [bench(path) for path in paths]
+    names = sys.argv[1:]
+    met = []
+    if names != [CUBIN]:
+        heading("source to PTX")
+        met += [bench(path) for path in [Path(name) for name in names] or sorted(EXAMPLES.glob("*.ph"))]
+    if names in ([], [CUBIN]):
+        heading("source to cubin, sm_80")
+        met += [beside_triton(case) for case in CASES]
     return 0 if all(met) else 1
 
 

@@ -19,6 +19,7 @@ from phobos_ls.memo import Memo
 from phobos_ls.scheduling import Pool, Strand
 from phobos_ls.settings import Settings
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.text import encoded
 from phobos_ls.uris import key
 
 # Results of kernels that are kept beside those of the text as it is, so that an edit can be undone for nothing.
@@ -116,11 +117,6 @@ class Documents:
 
     def close(self, uri: str) -> Document | None:
         return self._open.pop(key(uri), None)
-
-
-def encoded(text: str) -> bytes:
-    """As the parser encodes a text: half a character, which an editor may send, is kept."""
-    return text.encode("utf-8", "surrogatepass")
 
 
 def _changed(lines: LineIndex, change: lsp.TextDocumentContentChangeEvent, encoding: Encoding) -> LineIndex:

@@ -16,7 +16,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from phobos_core import __version__
-from phobos_ls import diagnostics
+from phobos_ls import diagnostics, registry
 from phobos_ls.lifecycle import LifecycleProtocol, Refused, State
 from phobos_ls.scheduling import Pool, Strand
 from phobos_ls.session import Session
@@ -49,6 +49,7 @@ FEATURES: Table = (
         needs="text_document.diagnostic",
     ),
     SessionFeature(lsp.WORKSPACE_DIAGNOSTIC, _workspace_diagnostics, needs="text_document.diagnostic", over_files=True),
+    *registry.FEATURES,
 )
 
 

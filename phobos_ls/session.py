@@ -10,9 +10,9 @@ from __future__ import annotations
 import codecs
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from lsprotocol import types as lsp
 from pygls.capabilities import get_capability
@@ -37,6 +37,7 @@ Listener: TypeAlias = Callable[[Event, Document], None]
 Contributor: TypeAlias = Callable[[Snapshot], list[lsp.Diagnostic]]
 
 DIAGNOSTICS = "diagnostics"
+T = TypeVar("T")
 
 
 @dataclass
@@ -56,6 +57,8 @@ class Session:
     on_start: list[Callable[[], None]] = field(default_factory=list)
     pulls: bool = False
     shown: diagnostics.Shown = field(default_factory=diagnostics.Shown)
+    # What was last answered of each document's colours, which the client may ask the difference to.
+    tokens: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.documents = Documents(self.pool)
@@ -164,6 +167,7 @@ class Session:
             if document is None:
                 return
             document.strand.clear()
+            self.tokens.pop(document.uri, None)
             self._send(document.uri, None, [])
         self._tell("closed", document)
 
@@ -202,9 +206,21 @@ class Session:
     def snapshot(self, document: Document, revision: Revision) -> Snapshot:
         return document.reading.snapshot(revision, self.workspace.settings(document.uri), self.documents.encoding)
 
+    def sources(self) -> Iterator[str]:
+        """Every source below the folders and every one that is open, for the strand of files that are not."""
+        below = list(self.workspace.sources())
+        known = set(map(key, below))
+        yield from below
+        yield from (document.uri for document in self.documents if key(document.uri) not in known)
+
     def closed_snapshot(self, uri: str) -> Snapshot | None:
         """Of a file that is not open, as it is on the disk. For the strand of such files."""
         return self._closed_files.snapshot(uri, self)
+
+    def remembered(self, uri: str, kind: str, compute: Callable[[Snapshot], T]) -> T | None:
+        """What a feature makes of a file, open or not, found again while the file stays as it is; None where it cannot
+        be read. For the strand of files that are not open."""
+        return self._closed_files.remembered(uri, kind, compute, self)
 
     # Diagnostics.
 
@@ -251,7 +267,7 @@ class Session:
         for uri in self.workspace.sources():
             self.closed.checkpoint()
             if self.documents.get(uri) is None:
-                found = self._closed_files.diagnostics(uri, self)
+                found = self.remembered(uri, DIAGNOSTICS, self._of_closed) or []
                 before = known.pop(key(uri), None)
                 items.append(diagnostics.workspace_report(uri, None, found, before.value if before else None))
         # What the client still shows of files that are gone.
@@ -259,6 +275,9 @@ class Session:
             if self.documents.get(gone.uri) is None:
                 items.append(lsp.WorkspaceFullDocumentDiagnosticReport(gone.uri, []))
         return lsp.WorkspaceDiagnosticReport(items)
+
+    def _of_closed(self, snapshot: Snapshot) -> list[lsp.Diagnostic]:
+        return diagnostics.diagnostics(snapshot, self.shown)
 
     def _ask(self, method: str, params: Any, take: Callable[[Any], None] | None = None) -> None:
         """Asks the client. An answer that is an error is logged, and nothing is taken."""
@@ -274,26 +293,30 @@ class Session:
 
 
 class ClosedFiles:
-    """What is known of files that are not open, by their size and time. Used by one job at a time."""
+    """What is known of files without a document to know it: by their state on the disk, or the text that the editor has
+    of them. Used by one job at a time."""
 
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
-        self._found: dict[str, tuple[Any, list[lsp.Diagnostic]]] = {}
+        self._found: dict[tuple[str, str], tuple[Any, Any]] = {}
 
     def snapshot(self, uri: str, session: Session) -> Snapshot | None:
-        text = read(uri)
-        if text is None:
+        document = session.documents.get(uri)
+        revision = self._on_disk(uri) if document is None else document.revision
+        if revision is None:
             return None
-        revision = Revision(uri, None, LineIndex(text.removeprefix(codecs.BOM_UTF8)))
         return self._reading.snapshot(revision, session.workspace.settings(uri), session.documents.encoding)
 
-    def diagnostics(self, uri: str, session: Session) -> list[lsp.Diagnostic]:
-        state = (stamp(uri), session.workspace.settings(uri))
-        known = self._found.get(uri)
+    def _on_disk(self, uri: str) -> Revision | None:
+        text = read(uri)
+        return None if text is None else Revision(uri, None, LineIndex(text.removeprefix(codecs.BOM_UTF8)))
+
+    def remembered(self, uri: str, kind: str, compute: Callable[[Snapshot], T], session: Session) -> T | None:
+        document = session.documents.get(uri)
+        state = (stamp(uri) if document is None else document.revision.lines, session.workspace.settings(uri))
+        known = self._found.get((key(uri), kind))
         if known is None or known[0] != state:
             snapshot = self.snapshot(uri, session)
-            known = self._found[uri] = (
-                state,
-                [] if snapshot is None else diagnostics.diagnostics(snapshot, session.shown),
-            )
-        return known[1]
+            known = self._found[key(uri), kind] = (state, None if snapshot is None else compute(snapshot))
+        value: T | None = known[1]
+        return value

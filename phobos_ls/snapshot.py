@@ -18,6 +18,7 @@ from phobos_core.syntax import LineIndex, SourceFile
 from phobos_core.syntax.lines import Encoding
 from phobos_ls.memo import Memo
 from phobos_ls.settings import Settings
+from phobos_ls.text import decoded
 
 
 def _go_on() -> None:
@@ -74,7 +75,7 @@ class Snapshot:
         return lsp.Location(self.uri, self.range(start, end))
 
     def spelled(self, start: int, end: int) -> str:
-        return self.text[start:end].decode("utf-8", "replace")
+        return decoded(self.text[start:end])
 
     def kernel_at(self, offset: int) -> PlacedKernel | None:
         """The kernel whose text holds the offset, its end included."""

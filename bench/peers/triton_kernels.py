@@ -1,18 +1,20 @@
 """The peers in Triton, compiled to PTX without a GPU.
 
 Run by `bench.quality` with the Python of an environment that has Triton: `python triton_kernels.py KERNEL SM FOLDER`
-writes `KERNEL.ptx` into the folder and prints the name of its entry.
+writes `KERNEL.ptx` into the folder and prints the name of its entry. `bench.compile_time` runs it as
+`python triton_kernels.py KERNEL SM --time`, which prints the milliseconds of processor and of wall time to a cubin.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
+from triton.compiler import ASTSource, CompiledKernel
 
 
 @triton.jit
@@ -76,7 +78,7 @@ KERNELS = {
 EVERY_MULTIPLE = [["tt.divisibility", 16]]
 
 
-def main(name: str, target: str, folder: str) -> None:
+def build(name: str, target: str) -> CompiledKernel:
     function, arguments, constants, options = KERNELS[name]
     names = list(function.arg_names)
     source = ASTSource(
@@ -85,10 +87,27 @@ def main(name: str, target: str, folder: str) -> None:
         constexprs={(names.index(each),): value for each, value in constants.items()},
         attrs={(names.index(each),): EVERY_MULTIPLE for each, type in arguments.items() if not type.startswith("fp")},
     )
-    compiled = triton.compile(source, target=GPUTarget("cuda", int(target.removeprefix("sm_")), 32), options=options)
+    return triton.compile(source, target=GPUTarget("cuda", int(target.removeprefix("sm_")), 32), options=options)
+
+
+def emit(name: str, target: str, folder: str) -> None:
+    compiled = build(name, target)
     Path(folder, f"{name}.ptx").write_text(compiled.asm["ptx"], encoding="utf-8")
     print(compiled.metadata.name)
 
 
+def time(name: str, target: str) -> None:
+    """Each round anew, past every cache."""
+    # Loaded here: only this finds it, where the caller says where it is.
+    from bench.measure import measure
+
+    triton.knobs.compilation.always_compile = True
+    with TemporaryDirectory(prefix="phobos-") as folder:
+        triton.knobs.cache.dir = folder
+        times = measure(lambda: build(name, target).asm["cubin"], rounds=5)
+    print(times.cpu, times.wall)
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    kernel, sm, how = sys.argv[1:]
+    time(kernel, sm) if how == "--time" else emit(kernel, sm, how)

@@ -70,11 +70,13 @@ def _shaped_by_value(cx: Context, node: ast.Expr) -> pg.Expr | None:
     first."""
     reported, emitted = len(cx.diagnostics), len(cx.out)
     read, met, pending = len(cx.references), set(cx.unknown), len(cx.constraints)
+    called, declared = len(cx.calls), len(cx.symbols)
     cx.iota_met = False
     value = infer(cx, node, Site(whole=True, inferred=True))
     if not cx.iota_met or value is None:
         return value
     del cx.diagnostics[reported:], cx.out[emitted:], cx.references[read:], cx.constraints[pending:]
+    del cx.calls[called:], cx.symbols[declared:]
     cx.unknown = met
     if not isinstance(value.type, pg.TileType):
         return infer(cx, node, PLAIN)

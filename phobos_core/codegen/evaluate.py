@@ -1,21 +1,23 @@
 """A virtual tile value evaluated at a run of elements: what fuses a value tree into its consumer.
 
 In: a value, the coordinates of a run's first element, the run's width. Out: one operand, a vector when the width is
-more than 1. A run lies along the last axis. An element that several parts of the tree ask for is evaluated once; an
-`Evaluation` therefore lives no longer than the loads that it remembers stay true and dominate.
+more than 1. A run lies along the last axis. A `reduce` that is not given is folded here, over its whole row. An element
+that several parts of the tree ask for is evaluated once; an `Evaluation` therefore lives no longer than the loads that
+it remembers stay true and dominate.
 """
 
 from __future__ import annotations
 
 from typing import TypeAlias
 
-from phobos_core.codegen import access, index, memory
+from phobos_core.codegen import access, fold, index, memory
 from phobos_core.codegen.arithmetic import elementwise, select
 from phobos_core.codegen.context import Context
 from phobos_core.codegen.index import ZERO, Coord
+from phobos_core.codegen.tree import loads_of
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.types import TileType
+from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.types import I32, Kind, ScalarType
 
 Place: TypeAlias = tuple[Coord, ...]
@@ -93,8 +95,17 @@ class Evaluation:
                 return [(op.operands[0], (column.plus(i), row), 1) for i in range(width)]
             case "gather":
                 return [(op.operands[-2], place, width)]
+            case "reduce":
+                (source,) = op.operands
+                run = self._run_of_row(source)
+                return [(source, (place[0], index.fixed(c)), run) for c in range(0, _tile(source).shape[1], run)]
             case _:
                 return []
+
+    def _run_of_row(self, source: Value) -> int:
+        """How wide the operand of a `reduce` is read by a thread that folds it alone."""
+        views = [load.operands[0] for load in loads_of(self._cg, source)]
+        return self._cg.vectors.widest(views, _tile(source).shape[1]).vector
 
     def _result(self, op: Op, request: Request, operands: list[str]) -> str:
         """The op's elements, from those that it needs."""
@@ -120,8 +131,17 @@ class Evaluation:
                 return self._lower_triangle(operands[0], element, place, width)
             case "gather":
                 return self._gathered(op, operands[0], width)
+            case "reduce":
+                return self._folded(op, operands)
             case _:
                 raise AssertionError(f"{op.name} is no value that can be evaluated per element")
+
+    def _folded(self, op: Op, operands: list[str]) -> str:
+        cg, how = self._cg, fold.fold_of(op)
+        width = self._run_of_row(op.operands[0])
+        runs = [fold.run_state(cg, how, run, index.fixed(i * width), width) for i, run in enumerate(operands)]
+        state = fold.across(cg, how, fold.folded(cg, how, runs, width), width)
+        return fold.result(cg, how, state, element_of(op.result.type))
 
     def _position(self, place: Place, axis: int, width: int) -> str:
         """The index along an axis as i32."""

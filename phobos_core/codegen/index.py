@@ -163,6 +163,8 @@ def clamped(cg: Context, coord: Coord, extent: int) -> tuple[Coord, str]:
         return coord, "true"
     position = operand(cg, coord)
     inside = less(cg, position, extent)
+    if extent == 1:
+        return ZERO, inside
     last = cg.writer.call("i32", "llvm.umin.i32", ("i32", position), ("i32", str(extent - 1)))
     return Coord(last, 0, extent), inside
 

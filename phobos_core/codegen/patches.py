@@ -1,13 +1,16 @@
 """Tiles spread in patches: where the runs of a thread's patch lie, and sweeps and holds over them.
 
 In: a `Patches` layout, and what is known already of each run: the products of a contraction, tiles held in registers.
-Out: the value tree evaluated at the patch's runs, and stored or kept in registers.
+Out: the value tree evaluated at the patch's runs, and stored or kept in registers. `Rows` are patches one element wide,
+whose column is outside for all but the first of a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import groupby
 from typing import TypeAlias
 
 from phobos_core.codegen import index
@@ -16,11 +19,10 @@ from phobos_core.codegen.evaluate import Evaluation, Place
 from phobos_core.codegen.index import Coord
 from phobos_core.codegen.sweep import group_of, store_run
 from phobos_core.ir.module import Op, Value
-from phobos_core.ir.schedule import PatchSweep
 from phobos_core.ir.tree import held
-from phobos_core.ir.types import Patches, TileType, element_of
+from phobos_core.ir.types import Patches, Rows, TileType, element_of
 
-# Values whose elements are known, with the operand of each run of a patch.
+# Values whose elements are known, with the operand of each run of a patch, or of each row of one in `Rows`.
 Given: TypeAlias = Mapping[Value, Sequence[str]]
 
 
@@ -66,7 +68,7 @@ def patch_of(cg: Context, layout: Patches, shape: tuple[int, ...], number: Coord
     )
 
 
-def turns(cg: Context, layout: Patches) -> Iterator[tuple[int, Coord, str]]:
+def turns(cg: Context, layout: Patches | Rows) -> Iterator[tuple[int, Coord, str]]:
     """Each patch of the thread: its turn, its number, and the condition under which there is one."""
     patches, threads = layout.rows * layout.columns, layout.threads
     thread = index.thread(cg)
@@ -78,50 +80,52 @@ def turns(cg: Context, layout: Patches) -> Iterator[tuple[int, Coord, str]]:
             yield turn, thread._replace(limit=left).plus(turn * threads), index.less(cg, cg.thread, left)
 
 
-def sweep(cg: Context, store: Op, schedule: PatchSweep) -> None:
+def sweep(cg: Context, store: Op, layout: Patches, vector: int) -> None:
     """A store without a contraction of what registers hold."""
     view, value, _ = store.operands
     target = cg.windows[view]
-    group = group_of(cg, value, schedule.vector)
-    for turn, number, condition in turns(cg, schedule.layout):
+    group = group_of(cg, value, vector)
+    for turn, number, condition in turns(cg, layout):
         with cg.writer.guarded(condition):
-            patch = patch_of(cg, schedule.layout, target.shape, number, turn)
-            store_patch(cg, target, value, patch, schedule.vector, in_registers(cg, value, patch), group)
+            patch = patch_of(cg, layout, target.shape, number, turn)
+            store_patch(cg, target, value, patch, vector, in_registers(cg, value, patch), group)
 
 
-def hold(cg: Context, op: Op, schedule: PatchSweep) -> None:
+def hold(cg: Context, op: Op, layout: Patches, vector: int) -> None:
     """A hold without a contraction."""
     (value,) = op.operands
 
     def runs(number: Coord, turn: int) -> list[str]:
-        patch = patch_of(cg, schedule.layout, _tile(value).shape, number, turn)
-        return runs_of(cg, value, patch, schedule.vector, in_registers(cg, value, patch))
+        patch = patch_of(cg, layout, _tile(value).shape, number, turn)
+        return runs_of(cg, value, patch, vector, in_registers(cg, value, patch))
 
     keep(cg, op.result, runs)
 
 
 def keep(cg: Context, result: Value, runs: Callable[[Coord, int], list[str]]) -> None:
     """Keeps in registers what `runs` gives for each patch of the thread, by its number and turn."""
-    layout, element = _tile(result).layout, _tile(result).element
-    assert isinstance(layout, Patches)
     found: list[str] = []
-    for turn, number, condition in turns(cg, layout):
-        before = cg.writer.label
-        with cg.writer.guarded(condition):
-            mine = runs(number, turn)
-            after = cg.writer.label
-        if condition != "true":
-            type, nothing = cg.type(element, layout.vector), cg.constant(0, element, layout.vector)
-            mine = [cg.writer.phi(type, (nothing, before), (run, after)) for run in mine]
-        found += mine
+    for turn, number, condition in turns(cg, _layout(result)):
+        found += runs_if(cg, result, condition, partial(runs, number, turn))
     cg.registers[result] = found
 
 
-def in_registers(cg: Context, value: Value, patch: Patch) -> Given:
+def runs_if(cg: Context, result: Value, condition: str, runs: Callable[[], list[str]]) -> list[str]:
+    """What `runs` gives of a patch of `result`, in the threads that have it: those for which `condition` holds."""
+    layout = _layout(result)
+    count = _tile(result).runs // layout.turns
+    # The others may have anything: what is stored or folded is theirs only where the condition holds.
+    types = [cg.type(_tile(result).element, layout.vector)] * count
+    return cg.writer.either(condition, types, ["undef"] * count, runs)
+
+
+def in_registers(cg: Context, value: Value, patch: Patch, but_below: Value | None = None) -> Given:
     """The runs of a patch that the tiles in registers have which the tree of `value` reads."""
-    count = len(patch.rows) * len(patch.columns)
-    first = patch.turn * count
-    return {tile: cg.registers[tile][first : first + count] for tile in held(cg.ir, value)}
+    found: dict[Value, Sequence[str]] = {}
+    for tile in held(cg.ir, value, but_below=but_below):
+        count = _tile(tile).runs // patch.layout.turns
+        found[tile] = cg.registers[tile][patch.turn * count : (patch.turn + 1) * count]
+    return found
 
 
 def runs_of(cg: Context, value: Value, patch: Patch, vector: int, given: Given) -> list[str]:
@@ -129,7 +133,7 @@ def runs_of(cg: Context, value: Value, patch: Patch, vector: int, given: Given) 
     evaluation = Evaluation(cg)
     type, found = cg.type(element_of(value.type)), []
     for number, (place, _) in enumerate(patch.places(cg)):
-        pieces = [operand for _, operand in _run(cg, evaluation, value, patch, place, number, vector, given)]
+        pieces = [operand for _, operand in pieces_of(cg, evaluation, value, patch, place, number, vector, given)]
         width = vector
         while len(pieces) > 1:
             pairs = zip(pieces[::2], pieces[1::2], strict=True)
@@ -144,26 +148,27 @@ def store_patch(
 ) -> None:
     """Evaluates and stores a patch, `group` accesses at a time, so that their loads are under way together."""
     together = Evaluation(cg)
-    ready: list[tuple[Place, str]] = []
+    inside: list[tuple[Place, str]] = []
 
-    def store(runs: Sequence[tuple[Place, str]]) -> None:
-        for place, operand in runs:
+    def store(ready: list[tuple[Place, str]]) -> None:
+        for place, operand in ready:
             store_run(cg, target, place, operand, vector)
+        ready.clear()
 
-    for number, (place, condition) in enumerate(patch.places(cg)):
-        if condition == "true":
-            ready += _run(cg, together, value, patch, place, number, vector, given)
-            if group is not None and len(ready) >= group:
+    for condition, runs in groupby(enumerate(list(patch.places(cg))), key=lambda run: run[1][1]):
+        # Clamped elements are another thread's: neither read nor written.
+        with cg.writer.guarded(condition):
+            evaluation, ready = (together, inside) if condition == "true" else (Evaluation(cg), [])
+            for number, (place, _) in runs:
+                ready += pieces_of(cg, evaluation, value, patch, place, number, vector, given)
+                if group is not None and len(ready) >= group:
+                    store(ready)
+            if ready is not inside:
                 store(ready)
-                ready.clear()
-        else:
-            # Clamped elements are another thread's: neither read nor written.
-            with cg.writer.guarded(condition):
-                store(_run(cg, Evaluation(cg), value, patch, place, number, vector, given))
-    store(ready)
+    store(inside)
 
 
-def _run(
+def pieces_of(
     cg: Context,
     evaluation: Evaluation,
     value: Value,
@@ -176,11 +181,15 @@ def _run(
     """Run `number` of a patch in pieces of `vector` elements: where each begins, and its operand."""
     row, column = place
     found: list[tuple[Place, str]] = []
+    for known, runs in given.items():
+        if isinstance(_tile(known).layout, Rows):
+            evaluation.give(known, (row, index.ZERO), 1, runs[number // len(patch.columns)])
     for first in range(0, patch.layout.vector, vector):
         at: Place = (row, column.plus(first))
         for known, runs in given.items():
-            piece = cg.part(runs[number], cg.type(element_of(known.type)), patch.layout.vector, first, vector)
-            evaluation.give(known, at, vector, piece)
+            if not isinstance(_tile(known).layout, Rows):
+                piece = cg.part(runs[number], cg.type(element_of(known.type)), patch.layout.vector, first, vector)
+                evaluation.give(known, at, vector, piece)
         found.append((at, evaluation.at(value, at, vector)))
     return found
 
@@ -188,3 +197,9 @@ def _run(
 def _tile(value: Value) -> TileType:
     assert isinstance(value.type, TileType)
     return value.type
+
+
+def _layout(value: Value) -> Patches | Rows:
+    layout = _tile(value).layout
+    assert isinstance(layout, Patches | Rows)
+    return layout

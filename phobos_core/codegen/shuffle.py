@@ -16,23 +16,26 @@ def butterfly(
     cg: Context,
     elements: Sequence[ScalarType],
     combine: Callable[[Context, tuple[str, ...], tuple[str, ...], int], tuple[str, ...]],
-    state: tuple[str, ...],
+    states: Sequence[tuple[str, ...]],
     lanes: int,
     active: int,
-) -> tuple[str, ...]:
-    """The fold of the states of each `lanes` neighbouring threads (a power of two), in each of them.
+) -> list[tuple[str, ...]]:
+    """For each state, the fold of those of each `lanes` neighbouring threads (a power of two), in each of them.
 
-    The first `active` threads of the CTA, a whole number of groups, reach this together and no other does.
+    The first `active` threads of the CTA, a whole number of groups, reach this together and no other does. States go
+    from lane to lane side by side, so that their shuffles do not wait for each other.
     """
     members = _members(cg, active)
+    states = list(states)
     distance = lanes // 2
     while distance:
-        other = tuple(
-            exchanged(cg, operand, element, distance, members) for operand, element in zip(state, elements, strict=True)
-        )
-        state = combine(cg, state, other, 1)
+        others = [
+            tuple(exchanged(cg, operand, e, distance, members) for operand, e in zip(state, elements, strict=True))
+            for state in states
+        ]
+        states = [combine(cg, state, other, 1) for state, other in zip(states, others, strict=True)]
         distance //= 2
-    return state
+    return states
 
 
 def _members(cg: Context, active: int) -> str:

@@ -11,11 +11,12 @@ from phobos_core.codegen.context import Context, Memory
 from phobos_core.codegen.contraction import contraction
 from phobos_core.codegen.control import for_loop, if_else, while_loop
 from phobos_core.codegen.reduction import row_reduction
+from phobos_core.codegen.row_fold import row_fold
 from phobos_core.codegen.scan import column_scan
 from phobos_core.codegen.sweep import load_runs, sweep
 from phobos_core.ir.module import Block, Op
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowReduction, Sweep
+from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowFold, RowReduction, RowSweep, Sweep
 from phobos_core.ir.types import MemType, TileType, element_of
 from phobos_core.language.targets import LANES
 
@@ -104,8 +105,12 @@ def _load(cg: Context, op: Op) -> None:
 
 def _hold(cg: Context, op: Op) -> None:
     match op.attrs["schedule"]:
-        case PatchSweep() as schedule:
-            patches.hold(cg, op, schedule)
+        case PatchSweep(layout, vector):
+            patches.hold(cg, op, layout, vector)
+        case RowSweep(layout):
+            patches.hold(cg, op, layout.patches, 1)
+        case RowFold() as schedule:
+            row_fold(cg, op, schedule)
         case Contraction() as schedule:
             contraction(cg, op, schedule)
         case other:
@@ -116,8 +121,12 @@ def _store(cg: Context, op: Op) -> None:
     match op.attrs["schedule"]:
         case Sweep(vector):
             sweep(cg, op, vector)
-        case PatchSweep() as schedule:
-            patches.sweep(cg, op, schedule)
+        case PatchSweep(layout, vector):
+            patches.sweep(cg, op, layout, vector)
+        case RowSweep(layout):
+            patches.sweep(cg, op, layout.patches, 1)
+        case RowFold() as schedule:
+            row_fold(cg, op, schedule)
         case Contraction() as schedule:
             contraction(cg, op, schedule)
         case RowReduction() as schedule:

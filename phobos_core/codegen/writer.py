@@ -7,7 +7,7 @@ lot, and text that is not written need not be parsed).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -154,6 +154,17 @@ class Writer:
             yield
         self.jump(end)
         self.start(end)
+
+    def either(
+        self, condition: str, types: Sequence[str], otherwise: Sequence[str], make: Callable[[], Sequence[str]]
+    ) -> list[str]:
+        """The values that `make` writes the code of, where the condition holds, and elsewhere `otherwise`."""
+        if condition == "true":
+            return list(make())
+        before = self.label
+        with self.guarded(condition):
+            made, after = make(), self.label
+        return [self.phi(t, (m, after), (o, before)) for t, m, o in zip(types, made, otherwise, strict=True)]
 
     def phi(self, type: str, *incoming: tuple[str, str]) -> str:
         """(value, block) pairs."""

@@ -30,7 +30,7 @@ from phobos_core.ir.schedule import (
     Sweep,
 )
 from phobos_core.ir.tree import INNER, Node, buffer_of, nodes, stages_of
-from phobos_core.ir.types import Layout, MemType, Patches, RunType, TileType, ViewType, element_of
+from phobos_core.ir.types import Layout, MemType, Patches, Rows, RunType, TileType, Type, ViewType, element_of
 
 # Two accesses with equal maps touch each byte from the same thread. None: from several threads, or not known.
 ThreadMap: TypeAlias = tuple[object, ...] | None
@@ -164,9 +164,7 @@ class Accesses:
 
     def _threads(self, op: Op, touch: Touch, region: Region) -> ThreadMap:
         match op.name:
-            case "store" if "schedule" in op.attrs:
-                return self._scheduled(op, touch.node, region)
-            case "hold" if "schedule" in op.attrs and _covered(op):
+            case "store" | "hold" if "schedule" in op.attrs:
                 return self._scheduled(op, touch.node, region)
             case "load":
                 layout = _layout(op)
@@ -182,14 +180,14 @@ class Accesses:
     def _scheduled(self, op: Op, node: Node | None, region: Region) -> ThreadMap:
         schedule: Schedule = op.attrs["schedule"]
         if node is None or (node.own and node.op.name == "load"):
-            return self._own(schedule, region)
+            return self._own(schedule, region) if op.name == "store" or _covered(op.result.type) else None
         if node.op.name != "load" or node.anchor is None:
             return None
         match schedule:
+            case RowFold(layout) if node.axes == (0, INNER) and layout.covers(region.shape):
+                return self._patches(layout, region)
             case RowReduction(lanes, vector) if node.axes == (0, INNER):
-                if lanes * vector == region.shape[-1]:
-                    return self._cyclic(region, vector)
-                return ("lanes", lanes, vector, self._where(region))
+                return self._grid(self._kernel.threads // lanes, lanes, vector, region)
             case ColumnScan() if node.axes == (INNER, 1):
                 return self._columns(region)
             case _:
@@ -199,23 +197,33 @@ class Accesses:
         match schedule:
             case Sweep(vector):
                 return self._cyclic(region, vector)
-            case RowReduction(lanes=1):
-                return self._cyclic(region, 1)
             case RowReduction(lanes=lanes):
-                return ("rows", lanes, self._where(region))
+                return self._grid(self._kernel.threads // lanes, lanes, 1, region)
             case PatchSweep(layout):
                 return self._patches(layout, region)
             case Contraction():
                 return self._patches(schedule.layout(self._kernel.threads), region)
             case ColumnScan():
                 return self._columns(region)
-            case RowSweep() | RowFold():
+            case RowSweep(layout):
+                return self._patches(layout.patches, region)
+            case RowFold(layout) if region.shape[-1] == 1:
+                return self._patches(layout.row_layout.patches, region)
+            case RowFold():
                 return None
 
     def _patches(self, layout: Patches, region: Region) -> ThreadMap:
-        if layout.tm == 1 and layout.tn == layout.vector and layout.columns * layout.tn == region.shape[-1]:
-            return self._cyclic(region, layout.vector)
-        return ("patches", layout, self._where(region))
+        return self._grid(layout.rows, layout.columns, layout.vector, region)
+
+    def _grid(self, rows: int, columns: int, vector: int, region: Region) -> ThreadMap:
+        """Row i and run j, of `vector` columns, are of thread (i % rows) * columns + j % columns, modulo threads."""
+        # The grid's rows do not matter where the region has no more, or where the threads come round as they do.
+        wraps = rows < region.shape[0] and rows * columns % self._kernel.threads != 0
+        # Nor do the runs where all are of one thread.
+        vector = vector if columns > 1 else region.shape[-1]
+        if not wraps and columns * vector == region.shape[-1]:
+            return self._cyclic(region, vector)
+        return ("grid", rows if wraps else None, columns, vector, self._where(region))
 
     def _cyclic(self, region: Region, vector: int) -> ThreadMap:
         """Runs of `vector` in row-major order; of a contiguous region, runs of bytes from its first."""
@@ -288,8 +296,13 @@ def _layout(op: Op) -> Layout | None:
     return type.layout if isinstance(type, TileType) else None
 
 
-def _covered(hold: Op) -> bool:
-    """Whether each thread reads its own elements only: past the extents it would read copies of another's."""
-    type = hold.result.type
+def _covered(type: Type) -> bool:
+    """Whether each thread makes its own elements of a tile only: past the extents it makes copies of another's."""
     assert isinstance(type, TileType)
-    return isinstance(type.layout, Patches) and type.layout.covers(type.shape)
+    match type.layout:
+        case Patches() as layout:
+            return layout.covers(type.shape)
+        case Rows() as layout:
+            return layout.patches.covers(type.shape)
+        case _:
+            return False

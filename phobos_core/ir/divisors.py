@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import gcd, prod
+from typing import Literal
 
 from phobos_core.analysis.program import Requirement
 from phobos_core.analysis.symbolic import sym
@@ -17,7 +18,7 @@ from phobos_core.ir.integers import Integers, of_kernel
 from phobos_core.ir.module import Kernel, Value
 from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import buffer_of, stages_of, view_of
-from phobos_core.ir.types import MemType, ViewType
+from phobos_core.ir.types import MemType, ViewType, element_of
 
 # The widest access of a thread.
 _BYTES = 16
@@ -29,6 +30,15 @@ class Width:
 
     vector: int
     relies_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """That a number of elements is a `multiple` only: of `what`, and which number that is."""
+
+    what: Literal["start", "bound", "row"]
+    number: int | Value
+    multiple: int
 
 
 class Vectors:
@@ -66,7 +76,7 @@ class Vectors:
         """The largest number known to divide how many elements the one at the indices is from the first; 0 for 0.
 
         Of a buffer with several copies, from the first of the first."""
-        facts = self._believing(believed)
+        facts = self.facts(believed)
         found, row = 0, 1
         if stages_of(self._index, mem) > 1:
             assert isinstance(mem.type, MemType)
@@ -86,28 +96,30 @@ class Vectors:
         """That each of `dims` is the multiple that it was taken for."""
         return [_requirement(dim, self._kernel.divisors[dim]) for dim in dims]
 
-    def _widest(self, views: Sequence[Value], extent: int, believed: frozenset[str]) -> int:
-        facts = self._believing(believed)
-        return min((self._of(view, extent, facts) for view in views), default=gcd(extent, _BYTES))
-
-    def _believing(self, believed: frozenset[str]) -> Integers:
-        if believed not in self._facts:
-            self._facts[believed] = of_kernel(self._kernel, believed)
-        return self._facts[believed]
-
-    def _of(self, view: Value, extent: int, facts: Integers) -> int:
+    def limits(self, view: Value, believed: frozenset[str]) -> list[Limit]:
+        """What the runs of a view along its last axis are aligned by, with these dimensions taken for multiples."""
         assert isinstance(view.type, ViewType)
-        parts = view_of(self._index, view)
-        vector = gcd(extent, _BYTES // view.type.element.bytes)
-        aligned = [parts.offsets[-1], *(b for b in parts.bounds[-1] if b is not None)]
-        for value in aligned:
-            vector = gcd(vector, facts.range(value).multiple)
+        facts, parts = self.facts(believed), view_of(self._index, view)
+        limits = [Limit("start", parts.offsets[-1], facts.range(parts.offsets[-1]).multiple)]
+        limits += [Limit("bound", b, facts.range(b).multiple) for b in parts.bounds[-1] if b is not None]
         one_row = all(n == 1 for n in view.type.shape[:-1])
         first_row_only = one_row and parts.stage is None and all(facts.constant(v) == 0 for v in parts.offsets[:-1])
         if not first_row_only:
             row = self.extent(parts.mem, -1)
-            vector = gcd(vector, row if isinstance(row, int) else facts.range(row).multiple)
-        return vector
+            limits.append(Limit("row", row, row if isinstance(row, int) else facts.range(row).multiple))
+        return limits
+
+    def facts(self, believed: frozenset[str]) -> Integers:
+        if believed not in self._facts:
+            self._facts[believed] = of_kernel(self._kernel, believed)
+        return self._facts[believed]
+
+    def _widest(self, views: Sequence[Value], extent: int, believed: frozenset[str]) -> int:
+        return min((self._of(view, extent, believed) for view in views), default=gcd(extent, _BYTES))
+
+    def _of(self, view: Value, extent: int, believed: frozenset[str]) -> int:
+        limits = self.limits(view, believed)
+        return gcd(extent, _BYTES // element_of(view.type).bytes, *(limit.multiple for limit in limits))
 
     def extent(self, mem: Value, axis: int) -> int | Value:
         """An extent of a buffer: a number, or the dimension's value."""

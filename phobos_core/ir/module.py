@@ -105,7 +105,7 @@ class Kernel:
     `config` binds the `@autotune` names, `dims` the dimensions bound at compile time. `divisors` gives, for a dynamic
     dimension, a number it is known (by `@aligned`) or assumed (4) to be a multiple of; `assumed` names those whose
     divisor is only an assumption: a pass that relies on it adds a "multiple of" Requirement.
-    `file` is the source's name in line tables.
+    `file` is the source's name in line tables. `in_registers`: tiles may live there from one statement to another.
     """
 
     name: str
@@ -124,6 +124,7 @@ class Kernel:
     padstage: bool = False
     dynamic_shared: bool = False
     persistent: bool = False
+    in_registers: bool = True
     line: int = 0
     file: str = "kernel.ph"
     resident_blocks: int | None = None

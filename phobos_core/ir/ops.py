@@ -94,7 +94,7 @@ _TABLE = (
         "reduce",
         "[R, C] -> [R, 1]: `max` (NaN ignored), `sum` (in the element type; f16 and bf16 sum in f32 and round once), "
         "`argmax` (i32, the smallest index on a tie). With `parts`, [R, C] -> [R, parts]: the folds of that many "
-        "parts of each row, cut as the schedule says (`max` and `sum` only).",
+        "parts of each row, cut as the schedule says (`max` and `sum`; not rounded yet: sums of f16 and bf16 are f32).",
         "tile",
         "tile",
         attrs=("kind",),

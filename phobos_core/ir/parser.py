@@ -21,6 +21,7 @@ from phobos_core.ir.types import (
     Layout,
     MemType,
     Patches,
+    Rows,
     RunType,
     TileType,
     TokenType,
@@ -38,21 +39,26 @@ _VALUE = re.compile(r"%([\w.]+)")
 _INT = re.compile(r"-?\d+")
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?([eE][+-]?\d+)?|inf\b|nan\b)")
 _STRING = re.compile(r'"(\\.|[^"\\])*"')
-_SHAPED = re.compile(r"(mem|view|tile|run)<(\w+)>\[([?\dx]*)(?:, (global|shared)|, (cyclic|patches)<([\d, ]+)>)?\]")
+_SHAPED = re.compile(
+    r"(mem|view|tile|run)<(\w+)>\[([?\dx]*)(?:, (global|shared)|, (cyclic|patches|rows)<([\d, ]+)>)?\]"
+)
 _ATTRS = re.compile(r"\{\s*\w+ =")
 
-_SCHEDULES: dict[str, Callable[..., schedule.Schedule | Patches]] = {
+_SCHEDULES: dict[str, Callable[..., schedule.Schedule | Patches | Rows]] = {
     c.__name__: c
     for c in (
         schedule.Sweep,
         schedule.PatchSweep,
         schedule.Contraction,
+        schedule.RowSweep,
+        schedule.RowFold,
         schedule.RowReduction,
         schedule.ColumnScan,
         Patches,
+        Rows,
     )
 }
-_LAYOUTS: dict[str, Callable[..., Layout]] = {"cyclic": Cyclic, "patches": Patches}
+_LAYOUTS: dict[str, Callable[..., Layout]] = {"cyclic": Cyclic, "patches": Patches, "rows": Rows}
 _SCALARS: dict[str, ScalarType] = {**SPELLED, BOOL.name: BOOL, INDEX.name: INDEX}
 
 

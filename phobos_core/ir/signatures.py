@@ -11,7 +11,7 @@ from dataclasses import replace
 from phobos_core.ir.module import Op
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.types import MemType, RunType, TileType, TokenType, Type, ViewType, element_of
-from phobos_core.language.types import BOOL, F16, F32, F64, I8, I32, INDEX, U8, U32, Kind, ScalarType
+from phobos_core.language.types import BF16, BOOL, F16, F32, F64, I8, I32, INDEX, U8, U32, Kind, ScalarType
 
 _PREDICATES = {"eq", "ne", "lt", "le", "gt", "ge"}
 _FUNCTIONS = {"exp", "log", "sqrt", "rsqrt", "tanh", "sin", "cos", "round", "floor", "ceil", "abs"}
@@ -240,8 +240,14 @@ def _reduce(op: Op) -> str | None:
     kind = op.attrs["kind"]
     if kind not in _REDUCTIONS:
         return "has a known kind"
-    fits = _matrix(op, lambda r, c: (r, 1), lambda e: I32 if kind == "argmax" else e)
-    return None if fits else "turns [R, C] into [R, 1]"
+    if "parts" not in op.attrs:
+        fits = _matrix(op, lambda r, c: (r, 1), lambda e: I32 if kind == "argmax" else e)
+        return None if fits else "turns [R, C] into [R, 1]"
+    if kind == "argmax":
+        return "has no parts of an argmax"
+    parts = op.attrs["parts"]
+    fits = _matrix(op, lambda r, c: (r, parts), lambda e: F32 if kind == "sum" and e in (F16, BF16) else e)
+    return None if fits and parts >= 1 else "turns [R, C] into [R, parts]"
 
 
 def _dot(op: Op) -> str | None:

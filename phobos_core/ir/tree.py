@@ -33,11 +33,29 @@ class Node:
     anchor: Op | None
 
 
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A tile held in registers where a tree reads it; `axes` and `anchor` as of a `Node`."""
+
+    value: Value
+    axes: Axes
+    anchor: Op | None
+
+
 def nodes(index: Index, root: Value) -> Iterator[Node]:
     """The tree's tile ops from the root down, each op once for each way that its axes follow the root's.
 
     Ends at loads, and at tiles held in registers, which are evaluated where they are defined.
     """
+    return (found for found in _walk(index, root) if isinstance(found, Node))
+
+
+def leaves(index: Index, root: Value) -> Iterator[Leaf]:
+    """The tiles in registers that the tree reads, each once for each way that its axes follow the root's."""
+    return (found for found in _walk(index, root) if isinstance(found, Leaf))
+
+
+def _walk(index: Index, root: Value) -> Iterator[Node | Leaf]:
     assert isinstance(root.type, TileType)
     start = tuple(range(len(root.type.shape)))
     pending: list[tuple[Value, Axes, bool, Op | None]] = [(root, start, True, None)]
@@ -45,10 +63,14 @@ def nodes(index: Index, root: Value) -> Iterator[Node]:
     while pending:
         entry = pending.pop()
         value, axes, own, anchor = entry
-        op = index.definition.get(value)
-        if entry in seen or op is None or not isinstance(value.type, TileType) or value.type.layout is not None:
+        if entry in seen or not isinstance(value.type, TileType):
             continue
         seen.add(entry)
+        op = index.definition.get(value)
+        if value.type.layout is not None:
+            yield Leaf(value, axes, anchor)
+        if op is None or value.type.layout is not None:
+            continue
         yield Node(op, axes, own, anchor)
         below = _BELOW.get(op.name, _same)(op, axes)
         inside = op if OPS[op.name].anchor else anchor
@@ -57,14 +79,14 @@ def nodes(index: Index, root: Value) -> Iterator[Node]:
             pending.append((operand, operand_axes, same, inside))
 
 
-def held(index: Index, root: Value) -> list[Value]:
-    """The tiles in registers that the tree of `root` reads."""
+def held(index: Index, root: Value, *, but_below: Value | None = None) -> list[Value]:
+    """The tiles in registers that the tree of `root` reads, not counting what only `but_below` is made of."""
     found: list[Value] = []
     pending = [root]
     seen: set[Value] = set()
     while pending:
         value = pending.pop()
-        if value in seen or not isinstance(value.type, TileType):
+        if value in seen or value is but_below or not isinstance(value.type, TileType):
             continue
         seen.add(value)
         op = index.definition.get(value)

@@ -79,8 +79,13 @@ class Rows:
     columns: int
 
     @property
+    def patches(self) -> Patches:
+        """The same distribution: of patches one element wide, all those of a row but the first past the extent."""
+        return Patches(self.threads, self.tm, 1, self.rows, self.columns, 1)
+
+    @property
     def turns(self) -> int:
-        return -(-self.rows * self.columns // self.threads)
+        return self.patches.turns
 
     @property
     def vector(self) -> int:

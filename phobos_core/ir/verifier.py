@@ -2,8 +2,9 @@
 
 In: a kernel. Out: nothing, or a `VerifyError` that names the op and its source line. Checked are the op table
 (attributes, regions), that values are defined before use and in scope, the types of each op (`signatures.py`), the
-arguments and yields of regions, and the token chains: one per buffer, each token superseded at most once, no access
-with a token that is not the buffer's current one, and no store in a region that does not carry the chain out of it.
+arguments and yields of regions, what schedules ask of their trees (`scheduling.py`), and the token chains: one per
+buffer, each token superseded at most once, no access with a token that is not the buffer's current one, and no store
+in a region that does not carry the chain out of it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from collections.abc import Mapping, Sequence
 
 from phobos_core.ir.module import Block, Kernel, Op, Value
 from phobos_core.ir.ops import OPS
+from phobos_core.ir.rewrite import Index
+from phobos_core.ir.scheduling import schedule_fault
 from phobos_core.ir.signatures import signature_fault
 from phobos_core.ir.types import TOKEN, Type
 from phobos_core.language.types import BOOL, INDEX
@@ -32,6 +35,12 @@ def verify(kernel: Kernel) -> None:
             verifier.current[param.value] = param.token
             verifier.buffer[param.token] = param.value
     verifier.block(kernel.body)
+    if verifier.scheduled:
+        index = Index(kernel.body)
+        for op in verifier.scheduled:
+            problem = schedule_fault(index, op, kernel.threads)
+            if problem:
+                raise VerifyError(op, problem)
 
 
 class _Verifier:
@@ -43,6 +52,7 @@ class _Verifier:
         self.buffer: dict[Value, Value] = {}
         self.memory: dict[Value, Value] = {}  # a buffer seen flat, or a view, to the buffer
         self.stages: dict[Value, int] = {}
+        self.scheduled: list[Op] = []
 
     def define(self, values: Sequence[Value]) -> None:
         self.scope.update(values)
@@ -74,6 +84,8 @@ class _Verifier:
                 self.control(op)
             case _:
                 self.tokens(op)
+        if "schedule" in op.attrs:
+            self.scheduled.append(op)
         self.define(op.results)
 
     def types(self, op: Op) -> None:

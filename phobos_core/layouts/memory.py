@@ -44,11 +44,11 @@ def vector_bits(layout: Layout, columns: Sequence[int], element_bytes: int) -> i
     return bits
 
 
-def phase_visits(addresses: Sequence[int], width: int) -> list[int]:
+def phase_visits(addresses: Sequence[int | None], width: int) -> list[int]:
     """For each phase of one access of a warp, how many times over it goes: 1 is free of conflicts.
 
-    `addresses` are the lanes' byte addresses, multiples of `width`, the bytes of each lane's access. Lanes that read
-    the same word share it.
+    `addresses` are the lanes' byte addresses, multiples of `width`, the bytes of each lane's access; None for a lane
+    that makes none. Lanes that read the same word share it. A phase without an access is left out.
     """
     lanes_a_phase = min(LANES, LANES * WORD // max(width, WORD))
     found = []
@@ -56,8 +56,11 @@ def phase_visits(addresses: Sequence[int], width: int) -> list[int]:
         words = {
             (address + byte) // WORD
             for address in addresses[first : first + lanes_a_phase]
+            if address is not None
             for byte in range(0, width, WORD)
         }
+        if not words:
+            continue
         by_bank = [0] * BANKS
         for word in words:
             by_bank[word % BANKS] += 1

@@ -6,15 +6,15 @@ cost or save the user something as decisions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
 
 from phobos_core.ir.module import Kernel
 from phobos_core.ir.verifier import verify
 from phobos_core.passes.canonicalize import canonicalize
 from phobos_core.passes.conditions import fold_conditions
 from phobos_core.passes.errors import PassError
+from phobos_core.passes.fitting import Pass
 from phobos_core.passes.forward import forward
 from phobos_core.passes.masks import report_masks
 from phobos_core.passes.materialize import materialize
@@ -29,9 +29,7 @@ from phobos_core.passes.stage import stage
 from phobos_core.passes.unroll import unroll
 from phobos_core.passes.widen_runs import widen_runs
 
-__all__ = ["PASSES", "PassError", "run"]
-
-Pass: TypeAlias = Callable[[Kernel], Kernel]
+__all__ = ["GENERAL_PATH", "PASSES", "Pass", "PassError", "run"]
 
 PASSES: tuple[Pass, ...] = (
     canonicalize,
@@ -53,14 +51,23 @@ PASSES: tuple[Pass, ...] = (
 )
 
 
-def run(kernel: Kernel, *, check: bool = False) -> Kernel:
-    """All passes in order. Raises `PassError` where the kernel cannot be built as the source asks.
+def in_memory(kernel: Kernel) -> Kernel:
+    """The kernel with no tile in registers from one statement to another."""
+    return replace(kernel, in_registers=False)
+
+
+# Right for every program, and what the path through registers is compared with.
+GENERAL_PATH: tuple[Pass, ...] = (in_memory, *PASSES)
+
+
+def run(kernel: Kernel, steps: Sequence[Pass] = PASSES, *, check: bool = False) -> Kernel:
+    """The passes in order. Raises `PassError` where the kernel cannot be built as the source asks.
 
     `check` verifies what goes in and what each pass gives.
     """
     if check:
         verify(kernel)
-    for step in PASSES:
+    for step in steps:
         kernel = step(kernel)
         if check:
             verify(kernel)

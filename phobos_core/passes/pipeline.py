@@ -29,11 +29,17 @@ from phobos_core.ir.tree import buffer_of
 from phobos_core.ir.types import TOKEN, Cyclic, ViewType
 from phobos_core.language.targets import TARGETS
 from phobos_core.language.types import INDEX
+from phobos_core.passes.canonicalize import canonicalize
 from phobos_core.passes.copies import Copy, copies_of, name_of, reasons
 from phobos_core.passes.errors import PassError
-from phobos_core.passes.place_shared import fits, limit, over_limit
+from phobos_core.passes.fitting import Pass, fits_after
+from phobos_core.passes.place_shared import limit, over_limit
+from phobos_core.passes.promote import promote
+from phobos_core.passes.unroll import unroll
 
 _ASYNC_BYTES = (4, 8, 16)
+# What decides how much memory the tiles take.
+_FOLLOWING: tuple[Pass, ...] = (unroll, canonicalize, promote)
 
 
 def pipeline(kernel: Kernel) -> Kernel:
@@ -45,7 +51,7 @@ def pipeline(kernel: Kernel) -> Kernel:
         kernel = outcome.kernel
         decisions.insert(0, outcome.decision)
         outcomes.append(outcome)
-    if kernel.pipeline and not any(o.pipelined for o in outcomes) and fits(kernel):
+    if kernel.pipeline and not any(o.pipelined for o in outcomes) and fits_after(kernel, _FOLLOWING):
         # A kernel that does not fit even so is told that first, when its tiles are placed.
         oversize = next((o.oversize for o in outcomes if o.oversize), None)
         raise _nothing(kernel, decisions) if oversize is None else over_limit(oversize)
@@ -100,7 +106,7 @@ def _fitting(kernel: Kernel, index: Index, loop: Op, found: Sequence[Copy]) -> l
 
 
 def _fits(kernel: Kernel, index: Index, loop: Op, copies: Sequence[Copy]) -> bool:
-    return fits(_Plan(kernel, index, loop).apply(copies))
+    return fits_after(_Plan(kernel, index, loop).apply(copies), _FOLLOWING)
 
 
 def _too_large(kernel: Kernel, found: Sequence[Copy]) -> str:

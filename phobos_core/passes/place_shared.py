@@ -15,11 +15,14 @@ from itertools import accumulate
 from math import prod
 
 from phobos_core.ir.accesses import Touch, touches
+from phobos_core.ir.divisors import Vectors
 from phobos_core.ir.module import Kernel, Op, Placement, Value
 from phobos_core.ir.rewrite import Index, rewrite, with_attrs
-from phobos_core.ir.tree import INNER, buffer_of
-from phobos_core.ir.types import MemType
-from phobos_core.language.targets import STATIC_SHARED_LIMIT, TARGETS
+from phobos_core.ir.schedule import Contraction
+from phobos_core.ir.tree import INNER, Node, buffer_of, nodes
+from phobos_core.ir.types import MemType, TileType, element_of
+from phobos_core.language.targets import LANES, STATIC_SHARED_LIMIT, TARGETS
+from phobos_core.layouts.memory import WIDEST, WORD
 from phobos_core.passes.errors import PassError
 
 # The widest access needs this; it is a multiple of every element's size.
@@ -119,6 +122,7 @@ def _within(tiles: Sequence[Tile], most: int) -> bool:
 def lifetimes(kernel: Kernel, *, pad_temporaries: bool = False) -> list[Tile]:
     """The allocations in program order; one that nothing touches lives where it stands."""
     index = Index(kernel.body)
+    vectors = Vectors(kernel, index)
     uses: dict[Value, list[tuple[Op, Touch]]] = {op.results[0]: [] for op in index.ops if op.name == "alloc"}
     for op in index.ops:
         for touch in touches(index, op):
@@ -128,7 +132,7 @@ def lifetimes(kernel: Kernel, *, pad_temporaries: bool = False) -> list[Tile]:
     found = []
     for buffer, touched in uses.items():
         alloc = index.definition[buffer]
-        padded = alloc.attrs.get("temporary") is not None and pad_temporaries and _crossed(touched)
+        padded = alloc.attrs.get("temporary") is not None and pad_temporaries and _crossed(index, vectors, touched)
         padded = padded or (kernel.padstage and _holds_slices(index, touched))
         found.append(_tile(index, alloc, [op for op, _ in touched], padded=padded))
     return found
@@ -174,9 +178,28 @@ def _pitch(index: Index, alloc: Op, shape: Sequence[int], element: int) -> int |
     return shape[-1] + _ALIGNMENT // element
 
 
-def _crossed(touched: Sequence[tuple[Op, Touch]]) -> bool:
-    """Whether neighbouring threads read down the rows: as an operand that is walked along its own, or transposed."""
-    return any(t.node is not None and t.node.axes and t.node.axes[-1] in (0, INNER) for _, t in touched)
+def _crossed(index: Index, vectors: Vectors, touched: Sequence[tuple[Op, Touch]]) -> bool:
+    """Whether threads that access the banks together read down the rows: as an operand that is walked along its own, or
+    transposed."""
+    return any(
+        touch.node is not None
+        and touch.node.axes[-1:] in ((0,), (INNER,))
+        and not _in_one_row(index, vectors, op, touch.node)
+        for op, touch in touched
+    )
+
+
+def _in_one_row(index: Index, vectors: Vectors, op: Op, node: Node) -> bool:
+    """Whether the threads that access the banks together read the left operand of a `dot` in the same row."""
+    schedule = op.attrs.get("schedule")
+    if not isinstance(schedule, Contraction) or node.axes != (0, INNER) or node.anchor is None:
+        return False
+    walked = [n for n in nodes(index, op.operands[1 if op.name == "store" else 0]) if n.axes[-1:] == (INNER,)]
+    views = [n.op.operands[0] for n in walked if n.op.name == "load"]
+    columns = node.anchor.operands[0].type
+    assert isinstance(columns, TileType)
+    bytes = vectors.widest(views, columns.shape[1]).vector * element_of(node.op.result.type).bytes
+    return schedule.columns % (LANES * WORD // max(WORD, min(WIDEST, bytes))) == 0
 
 
 def _holds_slices(index: Index, touched: Sequence[tuple[Op, Touch]]) -> bool:

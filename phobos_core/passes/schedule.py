@@ -15,13 +15,22 @@ from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Decision, Kernel, Op, Requirement, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.rewrite import Index, rewrite, with_attrs
-from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowReduction, Schedule, Sweep
+from phobos_core.ir.schedule import (
+    ColumnScan,
+    Contraction,
+    PatchSweep,
+    RowFold,
+    RowReduction,
+    RowSweep,
+    Schedule,
+    Sweep,
+)
 from phobos_core.ir.tree import INNER, Node, held, nodes
-from phobos_core.ir.types import Cyclic, Layout, Patches, TileType, ViewType, element_of
+from phobos_core.ir.types import Cyclic, Layout, Patches, Rows, TileType, ViewType, element_of
 from phobos_core.language.targets import LANES, LEAST_SM, TARGETS
 from phobos_core.language.types import I8
 from phobos_core.passes.materialize import name_of
-from phobos_core.passes.thread_tiles import along, shape_of, thread_tile
+from phobos_core.passes.thread_tiles import along, patches_of, shape_of, thread_tile
 
 
 def schedule(kernel: Kernel) -> Kernel:
@@ -57,31 +66,40 @@ class _Planner:
     def choose(self, op: Op) -> Schedule:
         view, tile = (op.operands[0], op.operands[1]) if op.name == "store" else (None, op.operands[0])
         tree = list(nodes(self.index, tile))
-        layout = self.layout(op, tile)
         anchor = next((n.op for n in tree if OPS[n.op.name].anchor), None)
+        layout = self.layout(op, tile)
         match anchor.name if anchor else "":
             case "dot":
                 assert anchor is not None
                 return self.contraction(view, anchor, tree, layout)
             case "reduce":
                 assert anchor is not None
-                return self.row_reduction(anchor, tree)
+                return self.fold(anchor, tree, layout)
             case "cumsum":
                 return ColumnScan()
-            case _ if isinstance(layout, Patches):
+        match layout:
+            case Rows() if shape_of(tile)[1] == 1:
+                return RowSweep(layout)
+            case Rows():
+                columns = shape_of(tile)[1]
+                patches = patches_of(layout, columns, self.widest(view, tree, columns).vector)
+                return PatchSweep(patches, self.vector(view, tree, patches.vector))
+            case Patches():
                 return PatchSweep(layout, self.vector(view, tree, layout.vector))
-            case _ if isinstance(layout, Cyclic):
+            case Cyclic():
                 return Sweep(layout.vector)
-            case _:
+            case None:
                 assert view is not None
                 return Sweep(self.vector(view, tree, _view_shape(view)[-1]))
 
     def layout(self, op: Op, tile: Value) -> Layout | None:
-        """The one in which registers hold what is made or read; they fix which thread has which element."""
-        values = [op.result] if op.name == "hold" else held(self.index, tile)
+        """The one in which registers hold what is made, read or (by a `reduce`) folded; they fix which thread has which
+        element. `Rows` where they fix no more than the rows."""
+        values = [*held(self.index, tile), *(op.results if op.name == "hold" else ())]
         layouts = {v.type.layout for v in values if isinstance(v.type, TileType)}
-        assert len(layouts) <= 1
-        return layouts.pop() if layouts else None
+        patches = [layout for layout in layouts if not isinstance(layout, Rows)]
+        assert len(patches) <= 1
+        return patches[0] if patches else next(iter(layouts), None)
 
     def use(self, width: Width) -> int:
         self.relied_on.update(width.relies_on)
@@ -89,8 +107,29 @@ class _Planner:
 
     def vector(self, view: Value | None, tree: Sequence[Node], extent: int) -> int:
         """The widest run along the last axis that all accesses allow, those to `view` included."""
+        return self.use(self.widest(view, tree, extent))
+
+    def widest(self, view: Value | None, tree: Sequence[Node], extent: int) -> Width:
         last = len(tree[0].axes) - 1 if tree else len(_view_shape(view)) - 1
-        return self.use(self.vectors.widest([*([view] if view else []), *along(tree, last)], extent))
+        return self.vectors.widest([*([view] if view else []), *along(tree, last)], extent)
+
+    def fold(self, anchor: Op, tree: Sequence[Node], layout: Layout | None) -> RowFold | RowSweep | RowReduction:
+        rows, columns = shape_of(anchor.operands[0])
+        if layout is None and "parts" in anchor.attrs:
+            # What is folded is in memory, so that any grid will do.
+            lanes = LANES * anchor.attrs["parts"]
+            tm = -(-rows * lanes // self.kernel.threads)
+            layout = Rows(self.kernel.threads, tm, -(-rows // tm), lanes)
+        match layout:
+            case Rows() if layout.columns > LANES and "parts" not in anchor.attrs:
+                return RowSweep(layout)
+            case Patches() | Rows():
+                views = list(along(tree, INNER))
+                width = self.vectors.widest(views, columns)
+                patches = patches_of(layout, columns, width.vector) if isinstance(layout, Rows) else layout
+                return RowFold(patches, self.use(self.vectors.widest(views, patches.vector)))
+            case _:
+                return self.row_reduction(anchor, tree)
 
     def row_reduction(self, anchor: Op, tree: Sequence[Node]) -> RowReduction:
         rows, columns = shape_of(anchor.operands[0])
@@ -108,15 +147,22 @@ class _Planner:
     def contraction(self, view: Value | None, dot: Op, tree: Sequence[Node], layout: Layout | None) -> Contraction:
         (rows, columns), (_, inner) = shape_of(dot.result), shape_of(dot.operands[0])
         dp4a, reason = self.dp4a(dot, inner)
-        if isinstance(layout, Patches):
-            tm, tn, widest = layout.tm, layout.tn, layout.vector
-        else:
-            tm, tn = thread_tile(self.kernel, dot)
+        match layout:
+            case Patches():
+                tm, tn, widest = layout.tm, layout.tn, layout.vector
+                grid = layout.row_layout
+            case Rows():
+                tm, tn = layout.tm, -(-columns // layout.columns)
+                grid = layout
+            case _:
+                tm, tn = thread_tile(self.kernel, dot)
+                grid = Rows(self.kernel.threads, tm, -(-rows // tm), -(-columns // tn))
+        if not isinstance(layout, Patches):
             # A run that does not divide the columns would cross into the next row.
             widest = gcd(tn, columns, 4 if dp4a else 16)
         run = self.vector(view, tree, widest)
-        assert layout is None or run == widest
-        plan = Contraction(tm, tn, -(-rows // tm), -(-columns // tn), dp4a, run)
+        assert not isinstance(layout, Patches) or run == widest
+        plan = Contraction(tm, tn, grid.rows, grid.columns, dp4a, run)
         path = "dp4a" if dp4a else "FMA" if element_of(dot.result.type).is_float else "scalar"
         outputs = "1 output a thread" if tm * tn == 1 else f"{tm}x{tn} outputs a thread"
         self.decisions.append(Decision(dot.line, name_of(dot), f"{path}, {outputs}", reason))

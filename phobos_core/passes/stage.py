@@ -20,11 +20,19 @@ from phobos_core.ir.regions import Regions
 from phobos_core.ir.rewrite import Index, edit, with_body, without_unused
 from phobos_core.ir.tree import buffer_of, view_of
 from phobos_core.ir.types import TileType, ViewType
+from phobos_core.passes.canonicalize import canonicalize
+from phobos_core.passes.conditions import fold_conditions
+from phobos_core.passes.fitting import Pass, fits_after
 from phobos_core.passes.materialize import name_of
-from phobos_core.passes.place_shared import fits
+from phobos_core.passes.promote import promote
+from phobos_core.passes.split_loops import split_loops
 from phobos_core.passes.temporaries import temporary
+from phobos_core.passes.unroll import unroll
 
 Mode: TypeAlias = Literal["outside", "inside", "left"]
+
+# What decides how much memory the tiles take.
+_FOLLOWING: tuple[Pass, ...] = (split_loops, fold_conditions, unroll, canonicalize, promote)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +60,7 @@ def stage(kernel: Kernel) -> Kernel:
     modes: dict[Staged, Mode] = {s: "outside" if s.loop else "inside" for s in found}
     meant = staged = _apply(kernel, index, modes)
     concessions = _concessions(index, found)
-    while not fits(staged):
+    while not fits_after(staged, _FOLLOWING):
         weaker = next(concessions, None)
         if weaker is None:
             # Nothing helps: show what the kernel would need as it is meant.

@@ -1,18 +1,22 @@
 """How many outputs of a contraction a thread computes: the patch that costs it the least of those its registers hold.
 
-In: a kernel and the extents of a product. Out: the patch, and what registers it takes beside the sums.
+In: a kernel and its contractions. Out: the patch of one of them, or the grid of patches that several share, and what
+registers a patch takes beside the sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.tree import Node
-from phobos_core.ir.types import TileType, element_of
+from phobos_core.ir.types import Patches, Rows, TileType, element_of
 from phobos_core.language.targets import MAX_REGISTERS_PER_THREAD, REGISTERS_PER_SM
 from phobos_core.language.types import F64
 
+# The widest access of a thread.
+ACCESS_BYTES = 16
 _SIDES = (8, 4, 2, 1)
 # Registers that a contraction needs beside its outputs: per row and column of the patch, and for addresses and loops.
 _REGISTERS_PER_SIDE = 2
@@ -25,22 +29,103 @@ _CLAMPED_READ_COST = 3
 def thread_tile(kernel: Kernel, dot: Op) -> tuple[int, int]:
     """The patch of a thread, rows and columns."""
     rows, columns = shape_of(dot.result)
-    fixed = kernel.config.get("TILE_TM"), kernel.config.get("TILE_TN")
-    words = words_of(dot.result)
-    room = registers(kernel) - REGISTERS_BESIDE
 
     def cost(tile: tuple[int, int]) -> tuple[int, int]:
-        """Products and elements read for each k, over the turns that it takes; then, the wider the better."""
         tm, tn = tile
-        turns = -(-(-(-rows // tm) * -(-columns // tn)) // kernel.threads)
-        whole = rows % tm == 0 and columns % tn == 0
-        return turns * (tm * tn + (_READ_COST if whole else _CLAMPED_READ_COST) * (tm + tn)), -tn
+        grid = Rows(kernel.threads, tm, -(-rows // tm), -(-columns // tn))
+        return _cost(grid, dot, tn), -tn
 
+    tiles = _tiles(kernel, dot)
+    return min([tile for tile in tiles if _fits(kernel, dot, *tile)] or tiles[-1:], key=cost)
+
+
+@dataclass(frozen=True, slots=True)
+class NoGrid:
+    """Why TILE_TN leaves no grid that suits all; `for_folds` if it leaves none across which rows can be folded."""
+
+    reason: str
+    for_folds: bool
+
+
+def shared_grid(
+    kernel: Kernel, dots: Sequence[Op], most_columns: int | None = None
+) -> tuple[Rows, Mapping[int, int]] | NoGrid:
+    """The grid of patches at which `dots`, which have as many rows, together cost the least, with the columns of a
+    patch for each number of columns of theirs.
+
+    With `most_columns` rows are folded: the columns of the grid are a power of two and no more than that.
+    """
+    widest = max(dots, key=lambda dot: (words_of(dot.result), shape_of(dot.result)[1]))
+    rows = shape_of(widest.result)[0]
+    found: list[tuple[Rows, dict[int, int]]] = []
+    for tm, tn in _tiles(kernel, widest):
+        columns = -(-shape_of(widest.result)[1] // tn)
+        if most_columns is not None:
+            columns = min(1 << (columns - 1).bit_length(), most_columns)
+        widths = {n: -(-n // columns) for n in sorted(shape_of(dot.result)[1] for dot in dots)}
+        if most_columns is None:
+            widths[shape_of(widest.result)[1]] = tn
+        found.append((Rows(kernel.threads, tm, -(-rows // tm), columns), widths))
+    fixed = kernel.config.get("TILE_TN")
+    if fixed:
+        allowed = [(g, w) for g, w in found if all(tn == min(fixed, n) for n, tn in w.items())]
+        if not allowed:
+            return _no_grid(fixed, found[0][1], most_columns)
+        found = allowed
+
+    def cost(choice: tuple[Rows, Mapping[int, int]]) -> tuple[int, int]:
+        grid, widths = choice
+        costs = (shape_of(d.operands[0])[1] * _cost(grid, d, widths[shape_of(d.result)[1]]) for d in dots)
+        return sum(costs), -widths[shape_of(widest.result)[1]]
+
+    def fits(choice: tuple[Rows, Mapping[int, int]]) -> bool:
+        grid, widths = choice
+        return all(_fits(kernel, d, grid.tm, widths[shape_of(d.result)[1]]) for d in dots)
+
+    return min([choice for choice in found if fits(choice)] or found[-1:], key=cost)
+
+
+def _no_grid(fixed: int, widths: Mapping[int, int], most_columns: int | None) -> NoGrid:
+    across = {n: -(-n // min(fixed, n)) for n in widths}
+    if len(set(across.values())) > 1:
+        shown = " and ".join(f"{patches} patches across {n} columns" for n, patches in across.items())
+        return NoGrid(
+            f"TILE_TN = {fixed} makes {shown}, and what a statement combines is spread alike", for_folds=False
+        )
+    (patches,) = set(across.values())
+    needed = f"a power of two that divides the threads, at most {most_columns}"
+    return NoGrid(
+        f"TILE_TN = {fixed} spreads a row over {patches} threads, and reducing one takes {needed}", for_folds=True
+    )
+
+
+def patches_of(grid: Rows, columns: int, vector: int) -> Patches:
+    """How a tile of so many columns is spread over a grid, in runs of at most `vector`."""
+    while vector > 1 and vector * grid.columns > columns:
+        vector //= 2
+    tn = -(-columns // (vector * grid.columns)) * vector
+    return Patches(grid.threads, grid.tm, tn, grid.rows, grid.columns, vector)
+
+
+def _tiles(kernel: Kernel, dot: Op) -> list[tuple[int, int]]:
+    """The patches to choose from."""
+    rows, columns = shape_of(dot.result)
+    fixed = kernel.config.get("TILE_TM"), kernel.config.get("TILE_TN")
     tall = [min(fixed[0], rows)] if fixed[0] else [s for s in _SIDES if s <= rows]
     wide = [min(fixed[1], columns)] if fixed[1] else [s for s in _SIDES if s <= columns]
-    tiles = [(tm, tn) for tm in tall for tn in wide]
-    fit = [(tm, tn) for tm, tn in tiles if words * tm * tn + operand_registers(words, tm, tn) <= room]
-    return min(fit or tiles[-1:], key=cost)
+    return [(tm, tn) for tm in tall for tn in wide]
+
+
+def _cost(grid: Rows, dot: Op, tn: int) -> int:
+    """Products and elements read for each k, over the turns that it takes."""
+    rows, columns = shape_of(dot.result)
+    whole = rows % grid.tm == 0 and columns % tn == 0
+    return grid.turns * (grid.tm * tn + (_READ_COST if whole else _CLAMPED_READ_COST) * (grid.tm + tn))
+
+
+def _fits(kernel: Kernel, dot: Op, tm: int, tn: int) -> bool:
+    words = words_of(dot.result)
+    return words * tm * tn + operand_registers(words, tm, tn) <= registers(kernel) - REGISTERS_BESIDE
 
 
 def operand_registers(words: int, tm: int, tn: int) -> int:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from phobos_core.ir import module as ir
 from phobos_core.language.targets import TARGETS
 from phobos_core.language.types import INDEX, ScalarType
+from phobos_core.report.accesses.model import MemoryAccess
 from phobos_core.report.model import (
     Decision,
     KernelReport,
@@ -36,6 +37,7 @@ def collect(
     cluster: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
     status: Status = "ok",
     notes: Sequence[str] = (),
+    accesses: Sequence[MemoryAccess] = (),
 ) -> KernelReport:
     dynamic = kernel.shared_bytes if kernel.dynamic_shared else 0
     resources, fits, coresident, cliff = _resources(kernel, assembled, dynamic)
@@ -64,6 +66,7 @@ def collect(
         cliff=cliff,
         status=status,
         notes=(*kernel.notes, *notes),
+        accesses=tuple(accesses),
     )
 
 

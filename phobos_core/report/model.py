@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from phobos_core.report.accesses.model import MemoryAccess
 from phobos_core.report.sass.model import Code
 
 SCHEMA = "phobos.build/1"
@@ -91,7 +92,8 @@ class KernelReport:
     `suggested_grid` has an expression over the dimensions for each grid axis that the slices give one for;
     `cluster` has the super-tile dimensions of `@cluster` with the choices of each;
     `coresident_grid` is the most blocks that run at once, over the number of SMs; `cliff` is the smallest change
-    that puts more blocks on an SM; `code` is what the machine code is made of, where it was disassembled.
+    that puts more blocks on an SM; `accesses` are those to memory, as the PTX makes them; `code` is what the machine
+    code is made of, where it was disassembled.
     """
 
     kernel: str
@@ -116,6 +118,7 @@ class KernelReport:
     cliff: str | None
     status: Status
     notes: tuple[str, ...]
+    accesses: tuple[MemoryAccess, ...] = ()
     code: Code | None = None
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from phobos_core.language.targets import TARGETS
+from phobos_core.report.accesses.text import summary
 from phobos_core.report.model import KernelReport, Tile
 from phobos_core.report.sass.model import Code
 from phobos_core.report.style import Style
@@ -53,6 +54,8 @@ def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
     if report.tiles:
         yield "tiles", tile_table(report.tiles)
         yield "shared", [_shared(report)]
+    if report.accesses:
+        yield "memory", list(summary(report.accesses))
     if report.code is not None:
         yield "loops", _loops(report.code)
     if report.decisions:

@@ -6,11 +6,12 @@ refused or slow code and for spills.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from phobos_core.ir import module as ir
 from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.report.accesses.model import MemoryAccess
 from phobos_core.report.sass.analyze import analyze
 from phobos_core.report.sass.beside import beside
 from phobos_core.report.sass.listing import parse
@@ -62,8 +63,8 @@ class Disassembled:
     code: Code
 
 
-def disassemble(source: Source, kernel: ir.Kernel, cubin: bytes) -> Disassembled:
-    """Raises `sass.DisassemblyError`."""
+def disassemble(source: Source, kernel: ir.Kernel, cubin: bytes, accesses: Sequence[MemoryAccess] = ()) -> Disassembled:
+    """With what each line's `accesses` cost. Raises `sass.DisassemblyError`."""
     tool = sass.nvdisasm()
     if tool is None:
         raise sass.DisassemblyError(f"no nvdisasm found; `pip install {sass.PACKAGE}` brings it")
@@ -72,7 +73,7 @@ def disassemble(source: Source, kernel: ir.Kernel, cubin: bytes) -> Disassembled
     lines = source.text.decode("utf-8", "replace").splitlines()
     config = _bindings(kernel.config)
     title = f"{kernel.name}  {source.name}:{kernel.line}  {kernel.target}{f'  {config}' if config else ''}"
-    return Disassembled(beside(listing, code, lines, title), code)
+    return Disassembled(beside(listing, code, lines, title, accesses), code)
 
 
 def _large(source: Source, placed: Placed, kernel: ir.Kernel, ptx: str) -> Iterator[Diagnostic]:

@@ -6,7 +6,7 @@ the kernel is a diagnostic in the result, never an exception.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -18,6 +18,8 @@ from phobos_core.ir.printer import print_kernel
 from phobos_core.ir.rewrite import walk
 from phobos_core.language.builtins import BUILTINS
 from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.report.accesses.collect import memory_accesses
+from phobos_core.report.accesses.model import MemoryAccess
 from phobos_core.report.collect import collect
 from phobos_core.report.grid import suggested_grid
 from phobos_core.report.model import KernelReport
@@ -33,7 +35,7 @@ Artifact = Literal["ptx", "cubin", "sass", "llvm", "ir"]
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """`assembler` None leaves the resources unknown."""
+    """`assembler` None leaves the resources unknown. `steps` are the passes of the middle."""
 
     source: Source
     placed: Placed
@@ -43,6 +45,7 @@ class Request:
     emit: tuple[Artifact, ...] = ("ptx",)
     assembler: ptxas.Ptxas | None = None
     time_limit: float = ptxas.TIME_LIMIT
+    steps: tuple[passes.Pass, ...] = passes.PASSES
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ def _translate(request: Request) -> Translated:
             dims=request.placed.bound,
             index_bits=request.index_bits,
         )
-        kernel = replace(passes.run(kernel), file=request.source.name)
+        kernel = replace(passes.run(kernel, request.steps), file=request.source.name)
         return Translated(request, kernel, codegen.emit(kernel))
     except (lower.LowerError, passes.PassError, codegen.CodegenError) as error:
         help = getattr(error, "help", None)
@@ -130,15 +133,16 @@ def compile_kernel(request: Request) -> Compiled:
     if kernel is None or ptx is None:
         return Compiled(request, report(translated, Assembled()), translated.diagnostics)
     assembled = assemble(request.source, request.placed, kernel, ptx, request.assembler, request.time_limit)
+    accesses = memory_accesses(kernel, ptx)
     listed: Disassembled | None = None
     if "sass" in request.emit and assembled.cubin is not None:
         try:
-            listed = disassemble(request.source, kernel, assembled.cubin)
+            listed = disassemble(request.source, kernel, assembled.cubin, accesses)
         except sass.DisassemblyError as error:
             text = f"nvdisasm could not read the code of `{kernel.name}` for {kernel.target}: {error}"
             refused = at_line(request.source, request.placed, None, "disassembly-failed", text)
             assembled = replace(assembled, diagnostics=(*assembled.diagnostics, refused))
-    made = report(translated, assembled)
+    made = report(translated, assembled, accesses)
     return Compiled(
         request,
         replace(made, code=listed.code) if made is not None and listed is not None else made,
@@ -147,7 +151,7 @@ def compile_kernel(request: Request) -> Compiled:
     )
 
 
-def report(translated: Translated, assembled: Assembled) -> KernelReport | None:
+def report(translated: Translated, assembled: Assembled, accesses: Sequence[MemoryAccess] = ()) -> KernelReport | None:
     kernel, request = translated.kernel, translated.request
     if kernel is None:
         return None
@@ -161,6 +165,7 @@ def report(translated: Translated, assembled: Assembled) -> KernelReport | None:
         cluster=request.placed.kernel.cluster,
         status="error" if errors else "ok",
         notes=(*assembled.notes, *errors),
+        accesses=accesses,
     )
 
 

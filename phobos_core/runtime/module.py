@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.report import diagnostics as rendering
+from phobos_core.report.accesses.collect import memory_accesses
 from phobos_core.report.as_json import to_json
 from phobos_core.report.profile import Profile
 from phobos_core.report.source import Finding
@@ -60,7 +61,7 @@ class Kernel:
         request = self._translated.request
         tool = ptxas.for_target(self.target)
         assembled = assemble(request.source, request.placed, self._kernel, self.ptx, tool, request.time_limit)
-        made = report(self._translated, assembled)
+        made = report(self._translated, assembled, memory_accesses(self._kernel, self.ptx))
         assert made is not None
         return Record(_record(to_json(made)))
 

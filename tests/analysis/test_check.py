@@ -193,6 +193,10 @@ def test_the_cache_keeps_the_most_recent() -> None:
 
 
 SEEDS = [SGEMM, ATTENTION, *(builtin.example for builtin in BUILTINS.values() if builtin.supported)]
+SEEDS += [
+    "fn scale(x, s) = x * s + x\nfn fill(t, v) {\n  for i in range(0, 4) {\n    t[i, 0] = scale(v, 2.0)\n  }\n}\n"
+    + source_of("var t = scale(A[:, :], s)\nfill(t, s)\nlet y = scale(t[0, 0], n)\nfill(A, y)")
+]
 SEEDS += [source_of(body) for body in ("let v = A[n:, :]\nvar t = v[0 :+ T, :]", "for<unroll T> i in range(0, 4) { }")]
 TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 WORDS = sorted({token for seed in SEEDS for token in TOKEN.findall(seed) if not token.isspace()} | {"0", "true", "u8"})

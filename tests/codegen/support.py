@@ -15,7 +15,7 @@ from phobos_core.emulator import Result, launch
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.module import Kernel, Op, Param, Value
 from phobos_core.ir.schedule import Schedule
-from phobos_core.ir.types import TOKEN, Layout, MemType, TileType
+from phobos_core.ir.types import TOKEN, Layout, MemType, Patches, TileType
 from phobos_core.ir.verifier import verify
 from phobos_core.language.types import BF16, F16, F32, F64, I8, I32, I64, INDEX, U8, U16, U32, ScalarType
 
@@ -142,6 +142,16 @@ class Program:
         return launch(codegen.emit(kernel), "k", grid, args, dynamic_shared=self.bytes if kernel.dynamic_shared else 0)
 
 
+def patches(threads: int, m: int, n: int, tm: int, tn: int, run: int) -> Patches:
+    return Patches(threads, tm, tn, -(-m // tm), -(-n // tn), run)
+
+
+def hold(build: Builder, tile: Value, layout: Layout, schedule: Schedule) -> Value:
+    assert isinstance(tile.type, TileType)
+    type = TileType(tile.type.element, tile.type.shape, layout)
+    return build.op("hold", (tile,), (type,), {"schedule": schedule}).result
+
+
 def values(element: ScalarType, *shape: int, seed: int = 0, scale: float = 1.0) -> Array:
     """Reproducible numbers of a type: normal floats, small integers."""
     random = np.random.default_rng(seed)
@@ -153,3 +163,16 @@ def values(element: ScalarType, *shape: int, seed: int = 0, scale: float = 1.0) 
 
 def zeros(element: ScalarType, *shape: int) -> Array:
     return np.zeros(shape, NUMPY[element])
+
+
+def reduced(kind: str, x: Array) -> Array:
+    """A `reduce` along the rows; sums of floats in f64."""
+    match kind:
+        case "max":
+            return np.fmax.reduce(x, axis=1, keepdims=True)
+        case "argmax":
+            return np.argmax(x, axis=1, keepdims=True).astype(np.int32)
+        case _ if x.dtype.kind == "i":
+            return x.sum(axis=1, keepdims=True, dtype=x.dtype)
+        case _:
+            return x.astype(np.float64).sum(axis=1, keepdims=True)

@@ -6,28 +6,18 @@ import pytest
 from phobos_core import codegen
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.module import Value
-from phobos_core.ir.schedule import Contraction, PatchSweep, Schedule
+from phobos_core.ir.schedule import Contraction, PatchSweep
 from phobos_core.ir.types import Patches, TileType
 from phobos_core.language.types import BF16, F16, F32, F64, I8, I32, INDEX, ScalarType
-from tests.codegen.support import Array, Program, values, zeros
+from tests.codegen.support import Array, Program, hold, patches, values, zeros
 
 
 def result_of(element: ScalarType) -> ScalarType:
     return F64 if element == F64 else F32 if element.is_float else I32
 
 
-def patches(threads: int, m: int, n: int, tm: int, tn: int, run: int) -> Patches:
-    return Patches(threads, tm, tn, -(-m // tm), -(-n // tn), run)
-
-
 def contraction(layout: Patches, *, use_dp4a: bool = False) -> Contraction:
     return Contraction(layout.tm, layout.tn, layout.rows, layout.columns, use_dp4a, layout.vector)
-
-
-def hold(build: Builder, tile: Value, layout: Patches, schedule: Schedule) -> Value:
-    assert isinstance(tile.type, TileType)
-    type = TileType(tile.type.element, tile.type.shape, layout)
-    return build.op("hold", (tile,), (type,), {"schedule": schedule}).result
 
 
 def accumulating(

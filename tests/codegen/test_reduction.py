@@ -5,19 +5,7 @@ import pytest
 
 from phobos_core.ir.schedule import ColumnScan, RowReduction, Sweep
 from phobos_core.language.types import BF16, F16, F32, F64, I8, I32, I64, ScalarType
-from tests.codegen.support import NUMPY, Array, Program, values, zeros
-
-
-def reduced(kind: str, x: Array) -> Array:
-    match kind:
-        case "max":
-            return np.fmax.reduce(x, axis=1, keepdims=True)
-        case "argmax":
-            return np.argmax(x, axis=1, keepdims=True).astype(np.int32)
-        case _ if x.dtype.kind == "i":
-            return x.sum(axis=1, keepdims=True, dtype=x.dtype)
-        case _:
-            return x.astype(np.float64).sum(axis=1, keepdims=True)
+from tests.codegen.support import NUMPY, Array, Program, reduced, values, zeros
 
 
 def run_reduction(kind: str, element: ScalarType, x: Array, lanes: int, vector: int, threads: int) -> Array:

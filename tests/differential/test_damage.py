@@ -7,11 +7,12 @@ import re
 import numpy as np
 import pytest
 
+import phobos_core as phobos
 from phobos_core import emulator
 from phobos_core.runtime.arguments import bind
 from phobos_core.runtime.module import Kernel
 from tests.examples.opinions import OPINIONS, Launch
-from tests.examples.test_examples import first
+from tests.examples.test_examples import EXAMPLES
 
 SYNCHRONISES = re.compile(r"^\s*(bar\.sync|barrier\.sync|cp\.async\.wait)")
 
@@ -25,10 +26,20 @@ def findings(kernel: Kernel, ptx: str, launch: Launch) -> set[str]:
     return {f.kind for f in emulator.run(ptx, kernel.name, bound.grid, [*bound.values, *dims]).findings}
 
 
+KERNELS: tuple[tuple[str, dict[str, int]], ...] = (
+    ("sgemm", {}),
+    ("sgemm_aligned", {}),
+    ("flash_attention", {}),
+    # Rows that more than a warp shares.
+    ("softmax", {"C": 1024, "ROWS": 4}),
+    ("kda", {}),
+)
+
+
 @pytest.mark.parametrize("target", ["sm_75", "sm_80"])
-@pytest.mark.parametrize("name", ["sgemm", "sgemm_aligned", "softmax", "top_k", "kda"])
-def test_each_barrier_is_missed(name: str, target: str) -> None:
-    kernel = first(name, target)
+@pytest.mark.parametrize(("name", "config"), KERNELS, ids=[name for name, _ in KERNELS])
+def test_each_barrier_is_missed(name: str, config: dict[str, int], target: str) -> None:
+    (kernel,) = phobos.compile(EXAMPLES / f"{name}.ph", target=target, config=config).values()
     opinion = OPINIONS[name]
     # Whole extents run the whole-tile loops, ragged ones the remainders: each barrier is in one of them.
     sizes = [opinion.whole(kernel.config)] + ([opinion.ragged(kernel.config)] if opinion.ragged else [])

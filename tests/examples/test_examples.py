@@ -82,6 +82,15 @@ def test_reference_and_emulator_agree_with_numpy(name: str, choose: Choice, exte
     agree(kernel, opinion.make(sizes, config, np.random.default_rng(7)))
 
 
+@pytest.mark.parametrize("name", ["softmax", "layer_norm"])
+def test_rows_wider_than_a_warp_agree_with_numpy(name: str) -> None:
+    kernel = only(phobos.compile(EXAMPLES / f"{name}.ph", config={"C": 1024, "ROWS": 4}))
+    assert any(tile.name.startswith("parts of") for tile in kernel.report.tiles)
+    opinion = OPINIONS[name]
+    assert opinion.ragged
+    agree(kernel, opinion.make(opinion.ragged(kernel.config), kernel.config, np.random.default_rng(9)))
+
+
 @pytest.mark.parametrize("name", sorted(OPINIONS))
 def test_pre_ampere_path_agrees_with_numpy(name: str) -> None:
     kernel = first(name, "sm_75")

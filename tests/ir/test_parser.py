@@ -9,8 +9,8 @@ from phobos_core.ir.module import Kernel, Param, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.parser import IrSyntaxError, parse_kernel
 from phobos_core.ir.printer import print_kernel
-from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowReduction, Sweep
-from phobos_core.ir.types import TOKEN, Cyclic, MemType, Patches, TileType
+from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowFold, RowReduction, RowSweep, Sweep
+from phobos_core.ir.types import TOKEN, Cyclic, MemType, Patches, Rows, TileType
 from phobos_core.language.types import BF16, BOOL, F16, F32, I32, INDEX
 
 TEXT = """\
@@ -57,6 +57,17 @@ def test_a_tile_in_patches_reads_back() -> None:
     assert held.runs == 2 * 2 * 2
 
 
+def test_a_tile_of_rows_reads_back() -> None:
+    """Four threads with two patches of two rows each."""
+    text = TEXT.replace("cyclic<96, 8>", "rows<4, 2, 4, 2>").replace("vector=8", "vector=1")
+    kernel = parse_kernel(text)
+    assert print_kernel(kernel) == text
+    held = kernel.body.ops[3].result.type
+    assert held == TileType(F16, (8, 64), Rows(4, 2, 4, 2))
+    assert isinstance(held, TileType)
+    assert held.runs == 2 * 2
+
+
 def test_text_round_trip() -> None:
     assert print_kernel(parse_kernel(TEXT)) == TEXT
 
@@ -84,6 +95,8 @@ def test_what_the_text_means() -> None:
         Sweep(4),
         PatchSweep(Patches(32, 2, 4, 2, 1, 2), 1),
         Contraction(8, 4, 4, 8, True),
+        RowSweep(Rows(32, 2, 2, 1)),
+        RowFold(Patches(32, 2, 4, 2, 1, 2), 1),
         RowReduction(16, 1),
         ColumnScan(),
     ],

@@ -15,9 +15,10 @@ from lsprotocol import types as lsp
 from phobos_core.analysis import check
 from phobos_core.syntax import LineIndex, parse
 from phobos_core.syntax.lines import Encoding
-from phobos_ls.documents import Documents, difference, encoded
+from phobos_ls.documents import Documents, difference
 from phobos_ls.scheduling import Pool
 from phobos_ls.settings import Settings
+from phobos_ls.text import encoded
 
 ENCODINGS: tuple[Encoding, ...] = ("utf-8", "utf-16", "utf-32")
 UNIT_BYTES = {"utf-8": 1, "utf-16": 2, "utf-32": 4}

@@ -19,11 +19,11 @@ from phobos_core.analysis import check
 from phobos_core.syntax import parse
 from phobos_core.syntax.lines import Encoding, LineIndex
 from phobos_ls import diagnostics
-from phobos_ls.documents import encoded
 from phobos_ls.server import FEATURES
 from phobos_ls.settings import Settings
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.table import Feature
+from phobos_ls.text import encoded
 from tests.ls.wire import URI, Wired, wire
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,6 +40,7 @@ CLIENT = {
         "diagnostic": {},
         "publishDiagnostics": {"relatedInformation": True, "tagSupport": {"valueSet": [1, 2]}},
         "rename": {"prepareSupport": True},
+        "semanticTokens": {"requests": {"full": {"delta": True}, "range": True}, "formats": ["relative"]},
     },
 }
 
@@ -50,6 +51,11 @@ def _at(place: Params) -> Params:
 
 def _between(start: Params, end: Params) -> Params:
     return {**DOCUMENT, "range": {"start": start, "end": end}}
+
+
+def _called(place: Params) -> Params:
+    range_ = {"start": place, "end": place}
+    return {"name": "k", "kind": 12, "uri": URI, "range": range_, "selectionRange": range_}
 
 
 _STYLE = {"tabSize": 2, "insertSpaces": True}
@@ -74,6 +80,9 @@ PARAMETERS: Mapping[str, Callable[[Params, Params, Params], Params]] = {
     "textDocument/foldingRange": lambda at, start, end: DOCUMENT,
     "textDocument/selectionRange": lambda at, start, end: {**DOCUMENT, "positions": [at, start, end]},
     "textDocument/prepareCallHierarchy": lambda at, start, end: _at(at),
+    "callHierarchy/incomingCalls": lambda at, start, end: {"item": _called(at)},
+    "callHierarchy/outgoingCalls": lambda at, start, end: {"item": _called(at)},
+    "textDocument/rename": lambda at, start, end: {**_at(at), "newName": "another"},
     "textDocument/codeAction": lambda at, start, end: {**_between(at, at), "context": {"diagnostics": []}},
     "textDocument/codeLens": lambda at, start, end: DOCUMENT,
     "textDocument/inlayHint": lambda at, start, end: _between(start, end),
@@ -81,14 +90,14 @@ PARAMETERS: Mapping[str, Callable[[Params, Params, Params], Params]] = {
     "textDocument/rangeFormatting": lambda at, start, end: {**_between(start, at), "options": _STYLE},
     "textDocument/onTypeFormatting": lambda at, start, end: {**_at(at), "ch": "}", "options": _STYLE},
 }
-# A new name is for `textDocument/rename` to refuse, with a reason: an error by right. Requests of our own have
-# parameters of their own, and tests beside them.
-APART = {"textDocument/rename"}
+# What may be refused, with the reason: an error by right.
+REFUSED = {"textDocument/rename": -32803}
+# Requests of our own have parameters of their own, and tests beside them.
 ASKED = [line.method for line in FEATURES if isinstance(line, Feature) and not line.method.startswith("phobos/")]
 
 
 def test_every_request_about_a_document_is_asked() -> None:
-    assert set(ASKED) - APART <= set(PARAMETERS)
+    assert set(ASKED) <= set(PARAMETERS)
 
 
 def position(text: str, index: int, encoding: Encoding = "utf-16") -> Params:
@@ -100,10 +109,14 @@ def ask_everything(wired: Wired, text: str, index: int) -> None:
     """All requests at once, as an editor asks: each has an answer in time, and no answer is an error."""
     places = position(text, index), position(text, 0), position(text, len(text))
     begun = time.monotonic()
-    asked = {m: wired.client.begin(m, PARAMETERS[m](*places)) for m in ASKED if m not in APART}
-    for method, msg_id in asked.items():
-        answer = wired.client.answer(msg_id, SECONDS)
-        assert "error" not in answer, (method, answer["error"], text)
+    asked = {method: wired.client.begin(method, PARAMETERS[method](*places)) for method in ASKED}
+    answers = {method: wired.client.answer(msg_id, SECONDS) for method, msg_id in asked.items()}
+    for method, answer in answers.items():
+        refused = REFUSED.get(method, 0) == answer.get("error", {}).get("code")
+        assert "error" not in answer or refused, (method, answer["error"], text)
+    completed = answers.get("textDocument/completion", {}).get("result") or []
+    for item in (completed if isinstance(completed, list) else completed["items"])[:2]:
+        wired.client.request("completionItem/resolve", item, SECONDS)
     assert time.monotonic() - begun < SECONDS
 
 

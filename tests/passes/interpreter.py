@@ -38,12 +38,10 @@ class Interpreter:
         self.block(self.kernel.body)
 
     def block(self, block: Block) -> list[Any]:
-        for op in block.ops[:-1]:
+        for op in block.ops:
+            if op.name == "yield":
+                return [self.values.get(v) for v in op.operands]
             self.op(op)
-        last = block.ops[-1]
-        if last.name == "yield":
-            return [self.values.get(v) for v in last.operands]
-        self.op(last)
         return []
 
     def op(self, op: Op) -> None:

@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from phobos_core.ir.module import Block, Kernel, Op, Value
-from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowReduction, Sweep
+from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowFold, RowReduction, RowSweep, Sweep
+from phobos_core.ir.types import Patches, Rows
 
 Element = tuple[int, ...]
+LANES = 32
 # Tensors lie this far apart, past all of shared memory.
 TENSORS = 1 << 20
 
@@ -22,8 +24,8 @@ TENSORS = 1 << 20
 @dataclass
 class Simulation:
     """`trips` and `takes` decide how often each loop runs and which way each branch goes. `shift` renumbers the
-    threads, by another distance for each kind of schedule: in small tiles two of them may by chance agree on the few
-    bytes that matter, which no analysis needs to see."""
+    threads, by another distance for each kind of schedule and each grid of patches: in small tiles two of them may by
+    chance agree on the few bytes that matter, which no analysis needs to see."""
 
     kernel: Kernel
     trips: Callable[[], int]
@@ -77,6 +79,7 @@ class Simulation:
     def store(self, op: Op) -> None:
         view, tile, _ = op.operands
         shape = view.type.shape
+        self.folds(tile, op)
         for element in product(*map(range, shape)):
             thread = self.thread(op.attrs["schedule"], shape, element)
             for reader, buffer, place in self.reads(tile, element, thread, op.attrs["schedule"]):
@@ -87,18 +90,43 @@ class Simulation:
 
     def hold(self, op: Op) -> None:
         """Each thread evaluates its runs, and past the extents those of the last row and run: the layout's document."""
-        rows, columns = op.result.type.shape
-        layout = op.result.type.layout
+        self.folds(op.operands[0], op)
+        for thread, element in self.places(op.result.type.layout, op.result.type.shape):
+            for reader, buffer, place in self.reads(op.operands[0], element, thread, op.attrs["schedule"]):
+                self.read(op, reader, buffer, place)
+
+    def folds(self, tile: Value, op: Op) -> None:
+        """What a `RowFold` reads below its anchor: whatever the thread's patch has, past the extents the last again."""
+        schedule = op.attrs["schedule"]
+        if isinstance(schedule, RowFold):
+            (operand,) = self.anchor(tile).operands
+            for thread, element in self.places(schedule.layout, operand.type.shape):
+                for reader, buffer, place in self.reads(operand, element, thread, schedule):
+                    self.read(op, reader, buffer, place)
+
+    def anchor(self, tile: Value) -> Op:
+        op = self.definition[tile]
+        if op.name == "reduce":
+            return op
+        return next(self.anchor(v) for v in op.operands if self.holds_anchor(v))
+
+    def holds_anchor(self, tile: Value) -> bool:
+        op = self.definition[tile]
+        if op.name in ("load", "splat") or tile.type.layout is not None:
+            return False
+        return op.name == "reduce" or any(map(self.holds_anchor, op.operands))
+
+    def places(self, layout: Patches | Rows, shape: Sequence[int]) -> Iterator[tuple[int, Element]]:
+        rows, columns = shape
+        tn, vector = (1, 1) if isinstance(layout, Rows) else (layout.tn, layout.vector)
         for patch in range(layout.rows * layout.columns):
-            thread = (patch + self.shift) % self.kernel.threads
             r, c = divmod(patch, layout.columns)
-            for i, j in product(range(layout.tm), range(layout.tn // layout.vector)):
+            thread = self.of_patch(layout, r, c, vector)
+            for i, j in product(range(layout.tm), range(tn // vector)):
                 row = min(r + i * layout.rows, rows - 1)
-                run = min(c + j * layout.columns, columns // layout.vector - 1)
-                for n in range(layout.vector):
-                    element = row, run * layout.vector + n
-                    for reader, buffer, place in self.reads(op.operands[0], element, thread, op.attrs["schedule"]):
-                        self.read(op, reader, buffer, place)
+                run = min(c + j * layout.columns, columns // vector - 1)
+                for n in range(vector):
+                    yield thread, (row, run * vector + n)
 
     def thread(self, schedule: object, shape: Sequence[int], element: Element) -> int:
         """Which thread writes the element: the documents of the schedules, word for word."""
@@ -108,18 +136,23 @@ class Simulation:
             case Sweep(vector):
                 return (row * shape[1] + column) // vector % threads
             case Contraction():
-                run = column // schedule.run
-                patch = row % schedule.rows * schedule.columns + run % schedule.columns
-                return (patch + self.shift) % threads
+                return self.of_patch(schedule, row, column // schedule.run, schedule.run)
             case PatchSweep(layout):
-                run = column // layout.vector
-                patch = row % layout.rows * layout.columns + run % layout.columns
-                return (patch + self.shift) % threads
+                return self.of_patch(layout, row, column // layout.vector, layout.vector)
+            case RowSweep(layout):
+                return self.of_patch(layout, row, 0, 1)
+            case RowFold(layout):
+                return self.of_patch(layout, row, column * LANES, 1)
             case RowReduction(lanes, _):
                 return (row % (threads // lanes) * lanes + 3 * self.shift) % threads
             case ColumnScan():
                 return (column + 5 * self.shift) % threads
         raise AssertionError(schedule)
+
+    def of_patch(self, grid: Contraction | Patches | Rows, row: int, column: int, vector: int) -> int:
+        """The thread of a patch, by a row of it and its column in the grid or a run of it."""
+        moved = self.shift * (grid.rows + 3 * grid.columns + 5 * vector)
+        return (row % grid.rows * grid.columns + column % grid.columns + moved) % self.kernel.threads
 
     def reads(self, tile: Value, at: Element, thread: int, schedule: object) -> Iterator[tuple[int, Value, Element]]:
         if tile.type.layout is not None:
@@ -142,6 +175,11 @@ class Simulation:
                     yield from self.reads(lhs, (at[0], k), thread, schedule)
                     there = (at[1], k) if op.attrs["transposed"] else (k, at[1])
                     yield from self.reads(rhs, there, thread, schedule)
+            case "reduce" if isinstance(schedule, RowFold):
+                pass
+            case "reduce" if isinstance(schedule, RowSweep):
+                for c in range(op.operands[0].type.shape[1]):
+                    yield from self.reads(op.operands[0], (at[0], c), thread, schedule)
             case "reduce":
                 assert isinstance(schedule, RowReduction)
                 for c in range(op.operands[0].type.shape[1]):

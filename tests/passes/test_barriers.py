@@ -1,19 +1,23 @@
 """Barriers by the simulator: enough of them on every path, and none too many."""
 
+from dataclasses import replace
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phobos_core.ir.module import Kernel
 from phobos_core.ir.rewrite import edit, walk, with_body
 from phobos_core.ir.verifier import verify
+from phobos_core.language.targets import LANES
 from phobos_core.passes.materialize import materialize
 from phobos_core.passes.place_barriers import place_barriers
 from phobos_core.passes.place_shared import place_shared
 from phobos_core.passes.schedule import schedule
 from tests.passes.programs import ROWS, Programs
 from tests.passes.simulator import Simulation
+from tests.passes.spread import spread
 
 PATHS = 12
 # Of 0, 1, 2, 3 trips, and enough for the loop variable to reach every row of a tensor.
@@ -22,10 +26,13 @@ TRIP_WEIGHTS = (6, 6, 6, 6, 1)
 MANY_PATHS = 400
 
 
-def placed(kernel: Kernel) -> Kernel:
-    for step in (materialize, schedule, place_shared, place_barriers):
-        kernel = step(kernel)
-    return kernel
+def placed(kernel: Kernel, choices: Random | None = None) -> Kernel:
+    """With `choices`, what is swept and reduced is spread in patches and held in registers."""
+    kernel = schedule(materialize(kernel))
+    if choices is not None:
+        kernel = spread(kernel, choices)
+        verify(kernel)
+    return place_barriers(place_shared(kernel))
 
 
 def conflicts(kernel: Kernel, seed: int, shift: int = 0) -> list[str]:
@@ -39,21 +46,34 @@ def conflicts(kernel: Kernel, seed: int, shift: int = 0) -> list[str]:
     ).run()
 
 
-@settings(max_examples=60, deadline=None)
-@given(st.integers(0, 2**32))
-def test_no_byte_crosses_threads_without_a_barrier(seed: int) -> None:
-    program = Programs(Random(seed)).kernel()
+def generated(seed: int, *, registers: bool) -> Kernel:
+    choices = Random(seed)
+    program = Programs(choices).kernel()
     verify(program)
-    kernel = placed(program)
+    if registers and choices.random() < 0.4:
+        # Enough threads for rows of patches wider than a warp.
+        program = replace(program, threads=2 * LANES)
+    kernel = placed(program, choices if registers else None)
     verify(kernel)
+    return kernel
+
+
+@pytest.mark.parametrize("registers", [False, True])
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 2**32))
+def test_no_byte_crosses_threads_without_a_barrier(registers: bool, seed: int) -> None:
+    kernel = generated(seed, registers=registers)
     for path in range(PATHS):
         assert conflicts(kernel, path) == []
 
 
+@pytest.mark.parametrize("registers", [False, True])
 @settings(max_examples=40, deadline=None, derandomize=True)
-@given(st.integers(0, 2**32))
-def test_without_any_one_of_them_some_byte_does(seed: int) -> None:
-    kernel = placed(Programs(Random(seed)).kernel())
+@given(seed=st.integers(0, 2**32))
+def test_without_any_one_of_them_some_byte_does(registers: bool, seed: int) -> None:
+    kernel = generated(seed, registers=registers)
     for barrier in (op for op in walk(kernel.body) if op.name == "barrier"):
         fewer = with_body(kernel, edit(kernel.body, replaced={barrier: ()}).ops)
-        assert any(conflicts(fewer, path, shift=1) for path in range(MANY_PATHS)), f"the one on line {barrier.line}"
+        assert any(conflicts(fewer, path, shift=1 + path % 3) for path in range(MANY_PATHS)), (
+            f"the one on line {barrier.line}"
+        )

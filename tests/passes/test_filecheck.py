@@ -22,9 +22,9 @@ from filecheck.parser import Parser
 from phobos_core.ir.module import Kernel
 from phobos_core.ir.parser import parse_kernel
 from phobos_core.ir.printer import print_kernel
-from phobos_core.passes import PASSES, PassError
+from phobos_core.passes import GENERAL_PATH, PassError
 
-BY_NAME = {step.__name__: step for step in PASSES}
+BY_NAME = {step.__name__: step for step in GENERAL_PATH}
 
 
 def cases() -> Iterator[object]:

@@ -23,8 +23,8 @@ def result(kernel: Kernel, turns: int, condition: bool) -> Array:
     return tensors["Y"]
 
 
-@pytest.mark.parametrize("skipped", [None, "forward", "stage"])
-@settings(max_examples=25, deadline=None)
+@pytest.mark.parametrize("skipped", [None, "forward", "stage", "promote"])
+@settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_every_pass_keeps_the_meaning(skipped: str | None, seed: int) -> None:
     before = after = Programs(Random(seed)).kernel()

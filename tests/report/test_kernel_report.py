@@ -144,6 +144,7 @@ def test_json_has_the_contract_keys_and_values() -> None:
             "cliff": "4 registers fewer: 2 blocks",
             "status": "ok",
             "notes": ["a note"],
+            "accesses": [],
             "code": None,
         }
     ]

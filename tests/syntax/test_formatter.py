@@ -120,3 +120,10 @@ def test_line_ends_are_kept() -> None:
 )
 def test_a_file_without_items(text: str, expected: str) -> None:
     assert fmt(text) == expected
+
+
+def test_comments_keep_what_is_no_character() -> None:
+    """Half a surrogate pair, as an editor may hold it for a moment, and a byte of another encoding."""
+    for odd in (b"\xed\xa0\xbd", b"\xff"):
+        text = b"// " + odd + b"\nkernel k() {\n  // " + odd + b"\n}\n"
+        assert formatted(text) == text

@@ -1,8 +1,8 @@
 """Machine code beside the source: what `--emit sass` writes.
 
-In: a listing, its analysis and the lines of the source. Out: text in three parts: the loops; each source line with
-the instructions it became; the instructions in the order of their addresses, which is how they run. A row of the
-second and third part is
+In: a listing, its analysis, the lines of the source and their accesses to memory. Out: text in three parts: the loops;
+each source line with what its accesses cost and the instructions it became; the instructions in the order of their
+addresses, which is how they run. A row of the second and third part is
 
     0980  L1.2   26  @!P2 BRA 0x2d0
 
@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from phobos_core.report.accesses.model import MemoryAccess
+from phobos_core.report.accesses.text import described
 from phobos_core.report.sass.flow import basic_blocks, innermost, loops
 from phobos_core.report.sass.listing import Instruction, Listing
 from phobos_core.report.sass.model import Code, LoopCode
@@ -20,7 +22,9 @@ from phobos_core.report.sass.model import Code, LoopCode
 _RULE = 100
 
 
-def beside(listing: Listing, code: Code, source: Sequence[str], title: str) -> str:
+def beside(
+    listing: Listing, code: Code, source: Sequence[str], title: str, accesses: Sequence[MemoryAccess] = ()
+) -> str:
     """`source` are the lines of the file; the text says `title` first."""
     blocks = basic_blocks(listing.instructions)
     names = innermost(blocks, loops(blocks))
@@ -29,7 +33,7 @@ def beside(listing: Listing, code: Code, source: Sequence[str], title: str) -> s
         f"// {title}",
         f"// {code.instructions} instructions, at most {_known(code.live_registers)} registers live",
         *map(_loop_row, code.loops),
-        *_by_line(listing, code, source, rows),
+        *_by_line(listing, code, source, rows, accesses),
         *_by_address(listing, rows),
     ]
     return "\n".join(parts) + "\n"
@@ -43,13 +47,16 @@ def _loop_row(loop: LoopCode) -> str:
     )
 
 
-def _by_line(listing: Listing, code: Code, source: Sequence[str], rows: Mapping[int, str]) -> Iterator[str]:
+def _by_line(
+    listing: Listing, code: Code, source: Sequence[str], rows: Mapping[int, str], accesses: Sequence[MemoryAccess]
+) -> Iterator[str]:
     yield from _heading("by source line")
     for line in code.lines:
         text = source[line.line - 1].rstrip() if line.line <= len(source) else ""
         live = f", {line.live_registers} registers live" if line.live_registers is not None else ""
         yield f"{line.line:5} | {text}"
         yield f"      // {line.instructions} instruction{'' if line.instructions == 1 else 's'}{live}"
+        yield from (f"      // {described(access)}" for access in accesses if access.line == line.line)
         yield from (rows[each.address] for each in listing.instructions if each.line == line.line)
         yield ""
     unplaced = [rows[each.address] for each in listing.instructions if each.line is None]

@@ -20,7 +20,8 @@ from phobos_core.syntax.source import Parser, SourceFile, parse
 
 INDENT = 2
 WIDTH = 100
-_SEPARATORS = frozenset({";", "\n", "\r\n", "\r"})
+# Tokens that only tell where a statement ends.
+SEPARATORS = frozenset({";", "\n", "\r\n", "\r"})
 
 
 class CannotFormat(ValueError):
@@ -37,7 +38,7 @@ def format_file(file: SourceFile) -> bytes:
     if file.tree.root_node.has_error or any(d.severity == "error" for d in file.diagnostics):
         raise CannotFormat("the file has a syntax error")
     lines = _File(file.text, file.tree.root_node).lines()
-    result = text_of(lines, _newline(file.text)).encode("utf-8")
+    result = text_of(lines, _newline(file.text)).encode("utf-8", "surrogateescape")
     if _kept(result) != _kept(file.text):
         raise AssertionError("the formatter changed a token or a comment")
     return result
@@ -61,7 +62,7 @@ def _tokens(node: Node) -> Iterator[Node]:
         node = pending.pop()
         if node.child_count:
             pending += reversed(node.children)
-        elif node.type not in _SEPARATORS and node.end_byte > node.start_byte:
+        elif node.type not in SEPARATORS and node.end_byte > node.start_byte:
             yield node
 
 
@@ -138,7 +139,7 @@ class _File:
                     self._headed([statement, _without_comments(statement)[-1]], depth + 1)
                 case "while_statement":
                     self._headed(_without_comments(statement), depth + 1)
-                case kind if kind not in _SEPARATORS:
+                case kind if kind not in SEPARATORS:
                     self._write([statement], depth + 1)
 
     def _if(self, before: Sequence[Node], statement: Node, depth: int) -> None:
@@ -161,7 +162,7 @@ class _File:
 
     def _is_empty(self, block: Node) -> bool:
         opening, *inner, _ = _without_comments(block)
-        return all(each.type in _SEPARATORS for each in inner) and opening.end_byte not in self._comments
+        return all(each.type in SEPARATORS for each in inner) and opening.end_byte not in self._comments
 
     def _write(self, nodes: Sequence[Node], depth: int, *, closes: bool = False, opens: bool = False) -> None:
         if not closes:

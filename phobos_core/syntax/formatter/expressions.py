@@ -164,7 +164,7 @@ _TIGHT_BEFORE = frozenset({"<", ">", "(", ")", ",", "arguments"})
 
 
 def comment_text(text: bytes, comment: Node) -> str:
-    return text[comment.start_byte : comment.end_byte].decode("utf-8").rstrip()
+    return text[comment.start_byte : comment.end_byte].decode("utf-8", "surrogateescape").rstrip()
 
 
 _SPELLINGS: Mapping[str, Callable[[Spelling, Node], Document]] = {

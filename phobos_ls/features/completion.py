@@ -1,0 +1,295 @@
+"""Feature: completion.
+
+Where a value stands: the names in scope, the functions of the file, the built-ins, and `ctx`. After `ctx.` its fields,
+after `@` the attributes, after `:` and in brackets of a type the types and dimensions, at the start of a statement the
+statements as snippets, inside the angle brackets of a collective its words. Documentation comes with
+`completionItem/resolve`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace as _replace
+from typing import Any
+
+from lsprotocol import types as lsp
+
+from phobos_core.analysis import PlacedFunction, PlacedKernel
+from phobos_core.analysis.program import Symbol, SymbolKind
+from phobos_core.language.attributes import ATTRIBUTES
+from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Use
+from phobos_core.language.context import CTX_FIELDS
+from phobos_core.language.types import CONVERSIONS, SPELLED
+from phobos_core.syntax import ast
+from phobos_ls import words
+from phobos_ls.snapshot import Snapshot
+
+TRIGGERS = (".", "@", "<")
+
+_KIND = lsp.CompletionItemKind
+_WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*$")
+_CTX = re.compile(rb"\bctx\s*\.\s*((?:blocks?\s*\.\s*)?)[A-Za-z_]*$")
+_TYPE = re.compile(rb"(?:[A-Za-z_]\w*\s*:\s*|\b(?:tensor|tile)\s*<\s*)[A-Za-z_0-9]*$")
+_BRACKET = re.compile(rb"\b(sum|max|min|any|all|argmax|reduce|shfl)\s*<\s*[a-z]*$")
+_OVER = re.compile(rb"<\s*over\s+[a-z.]*$")
+_WIDTH = re.compile(rb"<\s*(?:over\s+ctx\.lane|(?:from|xor|down|up)\s+[^<>]*?)\s*,\s*[a-z]*$")
+_UNROLL = re.compile(rb"\bfor\s*<\s*[a-z]*$")
+
+_STATEMENTS = {
+    "let": "let ${1:name} = ${0:value}",
+    "var": "var ${1:name} = ${0:value}",
+    "for": "for ${1:i} in range(${2:0}, ${3:n}) {\n  $0\n}",
+    "for<unroll>": "for<unroll ${1:4}> ${2:i} in range(${3:0}, ${4:n}) {\n  $0\n}",
+    "while": "while ${1:condition} {\n  $0\n}",
+    "if": "if ${1:condition} {\n  $0\n}",
+    "else": "else {\n  $0\n}",
+    "break": "break",
+    "continue": "continue",
+    "return": "return",
+}
+_ITEMS = {
+    "kernel": "kernel ${1:name}(${2:A: tensor<f32>[N]}) {\n  $0\n}",
+    "fn": "fn ${1:name}(${2:x}) = ${0:x}",
+}
+
+
+def completion(snapshot: Snapshot, offset: int) -> lsp.CompletionList:
+    return lsp.CompletionList(is_incomplete=False, items=list(_items(snapshot, offset)))
+
+
+def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
+    """With its documentation."""
+    data: Any = item.data
+    text = _documentation(data) if isinstance(data, dict) else None
+    if text is not None:
+        item.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
+    return item
+
+
+def _documentation(data: dict[str, Any]) -> str | None:
+    match data:
+        case {"builtin": str(name)}:
+            return words.called(name, brackets=False)
+        case {"collective": str(name)}:
+            return words.called(name, brackets=True)
+        case {"attribute": str(name)}:
+            return words.attribute_named(name)
+        case {"ctx": str(name)}:
+            return words.ctx_field(name)
+        case {"word": str(name)}:
+            return words.word(name)
+    return None
+
+
+def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
+    before = _line_before(snapshot, offset)
+    if b"//" in before:
+        return
+    if (ctx := _CTX.search(before)) is not None:
+        yield from _ctx_fields(bytes(ctx[1]))
+        return
+    word = _WORD.search(before)
+    stem = before[: word.start()] if word else before
+    if stem.rstrip().endswith(b"@"):
+        yield from (
+            _snippet(a.name, a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name}) for a in _attributes()
+        )
+        return
+    if _inside_angle(before):
+        yield from _bracket_words(before)
+        return
+    item = _item_at(snapshot, offset)
+    if item is None or not _in_body(item, offset):
+        yield from _outside(snapshot, item, before, stem)
+        return
+    if _TYPE.search(before):
+        yield from _types()
+        return
+    yield from _values(snapshot, item, offset)
+    if not stem.strip() or stem.rstrip().endswith((b"{", b";", b"}")):
+        yield from (_snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _STATEMENTS.items())
+        yield from (_call(b, _KIND.Function) for b in BUILTINS.values() if b.use is Use.STATEMENT)
+
+
+def _line_before(snapshot: Snapshot, offset: int) -> bytes:
+    return snapshot.text[snapshot.lines.starts[snapshot.lines.position(offset).line] : offset]
+
+
+def _inside_angle(before: bytes) -> bool:
+    return any(pattern.search(before) for pattern in (_BRACKET, _OVER, _WIDTH, _UNROLL))
+
+
+def _bracket_words(before: bytes) -> Iterator[lsp.CompletionItem]:
+    if _UNROLL.search(before):
+        yield _plain("unroll", _KIND.Keyword, {"word": "unroll"})
+    elif _OVER.search(before):
+        for name in ("lane", "thread"):
+            yield _plain(f"ctx.{name}", _KIND.Field, {"ctx": name})
+    elif _WIDTH.search(before):
+        yield _plain("width", _KIND.Keyword, {"word": "width"})
+    elif (bracket := _BRACKET.search(before)) is not None:
+        for choice in dict.fromkeys(b.word for b in COLLECTIVES[bracket[1].decode()].brackets):
+            yield _plain(choice, _KIND.Keyword, {"word": choice})
+
+
+def _ctx_fields(axis_of: bytes) -> Iterator[lsp.CompletionItem]:
+    prefix = axis_of.replace(b" ", b"").decode()
+    for name, field in CTX_FIELDS.items():
+        if name.startswith(prefix):
+            label = name.removeprefix(prefix)
+            item = _plain(label, _KIND.Field, {"ctx": name})
+            item.detail = f"{field.type}, {field.variation.text}"
+            yield item
+
+
+def _attributes() -> Iterator[Any]:
+    return iter(ATTRIBUTES.values())
+
+
+def _outside(
+    snapshot: Snapshot, item: PlacedKernel | PlacedFunction | None, before: bytes, stem: bytes
+) -> Iterator[lsp.CompletionItem]:
+    """Between items, and in the head of one."""
+    if _TYPE.search(before):
+        yield from _types()
+        if item is not None and isinstance(item, PlacedKernel):
+            yield from _symbols(s for s in item.symbols if s.kind in (SymbolKind.DIM, SymbolKind.CONSTANT))
+    elif item is not None and isinstance(item, PlacedKernel) and stem.strip():
+        yield from _symbols(s for s in item.symbols if s.kind in (SymbolKind.DIM, SymbolKind.CONSTANT, SymbolKind.TILE))
+    else:
+        yield from (_snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _ITEMS.items())
+        yield from (
+            _snippet("@" + a.name, "@" + a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name})
+            for a in _attributes()
+        )
+
+
+def _types() -> Iterator[lsp.CompletionItem]:
+    yield from (_plain(name, _KIND.TypeParameter, {"word": name}) for name in SPELLED)
+    yield _snippet("tensor", "tensor<${1:f32}>[${2:N}]", _KIND.Struct, "", {"word": "tensor"})
+    yield _snippet("tile", "tile<${1:f32}>[${2:R}, ${3:C}]", _KIND.Struct, "", {"word": "tile"})
+
+
+def _values(snapshot: Snapshot, item: PlacedKernel | PlacedFunction, offset: int) -> Iterator[lsp.CompletionItem]:
+    """Everything that a value may be made of: what is near first."""
+    if isinstance(item, PlacedKernel):
+        yield from _symbols(_in_scope(item, offset - item.offset))
+    else:
+        names = {d.name: d for d in item.facts.definitions if d.span.start < offset - item.offset}
+        yield from (_ranked(_plain(name, _KIND.Variable, None, detail=d.kind), "0") for name, d in names.items())
+    for function in snapshot.checked.library.placed:
+        name, params = function.ast.name.text, [p.text for p in function.ast.params]
+        text = f"{name}({', '.join(f'${{{i}:{p}}}' for i, p in enumerate(params, 1))})"
+        yield _ranked(_snippet(name, text, _KIND.Function, f"fn {name}({', '.join(params)})", None), "1")
+    for builtin in BUILTINS.values():
+        if builtin.use is not Use.STATEMENT:
+            kind = _KIND.TypeParameter if builtin.name in CONVERSIONS else _KIND.Function
+            yield _call(builtin, kind)
+    for builtin in COLLECTIVES.values():
+        bracket = builtin.brackets[0]
+        operand = bracket.operand if bracket.word == "over" else "${1:s}"
+        text = f"{builtin.name}<{bracket.word} {operand}>(${{2:x}})"
+        item_ = _snippet(
+            f"{builtin.name}<>",
+            text,
+            _KIND.Function,
+            words.signature(builtin, builtin.forms[0]),
+            {"collective": builtin.name},
+        )
+        yield _ranked(item_, "3")
+    yield _ranked(_plain("ctx", _KIND.Keyword, {"word": "ctx"}), "1")
+    yield from (_ranked(_plain(name, _KIND.Keyword, {"word": name}), "3") for name in ("true", "false"))
+
+
+def _in_scope(kernel: PlacedKernel, offset: int) -> Iterator[Symbol]:
+    """The symbols that a name before the offset may mean: the innermost of a name, those declared in a block that has
+    ended left out."""
+    visible: dict[str, Symbol] = {}
+    blocks = list(_blocks(kernel.ast.body, offset))
+    for symbol in kernel.symbols:
+        span = symbol.span
+        if span.frame is not None or symbol.kind in (SymbolKind.DIM, SymbolKind.CONSTANT):
+            continue
+        inside_body = span.start > kernel.ast.body.span.start
+        if inside_body and (span.end >= offset or not any(_declares(block, span) for block in blocks)):
+            continue
+        visible[symbol.name] = symbol
+    names = {s.name: s for s in kernel.symbols if s.kind in (SymbolKind.DIM, SymbolKind.CONSTANT)}
+    yield from {**names, **visible}.values()
+
+
+def _blocks(block: ast.Block, offset: int) -> Iterator[ast.Block]:
+    """The blocks around an offset, and the loops' heads with them."""
+    yield block
+    for statement in block.body:
+        if not statement.span.start <= offset <= statement.span.end:
+            continue
+        match statement:
+            case ast.For(span, body=body) | ast.While(span, body=body):
+                yield _replace(body, span=span)
+                yield from _blocks(body, offset)
+            case ast.If():
+                branch: ast.If | ast.Block | None = statement
+                while isinstance(branch, ast.If):
+                    if branch.then.span.start <= offset <= branch.then.span.end:
+                        yield from _blocks(branch.then, offset)
+                    branch = branch.orelse
+                if branch is not None and branch.span.start <= offset <= branch.span.end:
+                    yield from _blocks(branch, offset)
+
+
+def _declares(block: ast.Block, span: ast.Span) -> bool:
+    """Whether a name is bound by a statement of the block itself, or is the variable of its loop."""
+    for statement in block.body:
+        match statement:
+            case ast.Let(name=name) | ast.Var(name=name) if name.span.start == span.start:
+                return True
+    return block.span.start < span.start < min((s.span.start for s in block.body), default=block.span.end)
+
+
+def _symbols(symbols: Iterator[Symbol]) -> Iterator[lsp.CompletionItem]:
+    kinds = {SymbolKind.CONSTANT: _KIND.Constant, SymbolKind.DIM: _KIND.Constant, SymbolKind.TENSOR: _KIND.Field}
+    for symbol in symbols:
+        item = _plain(symbol.name, kinds.get(symbol.kind, _KIND.Variable), None, detail=symbol.kind.value)
+        yield _ranked(item, "0")
+
+
+def _call(builtin: Builtin, kind: lsp.CompletionItemKind) -> lsp.CompletionItem:
+    form = builtin.forms[0]
+    needed = [p.name for p in form.params if not p.optional and not p.variadic]
+    text = f"{builtin.name}({', '.join(f'${{{i}:{name}}}' for i, name in enumerate(needed, 1))})"
+    return _ranked(_snippet(builtin.name, text, kind, words.signature(builtin, form), {"builtin": builtin.name}), "2")
+
+
+def _plain(
+    label: str, kind: lsp.CompletionItemKind, data: dict[str, str] | None, *, detail: str | None = None
+) -> lsp.CompletionItem:
+    return lsp.CompletionItem(label, kind=kind, data=data, detail=detail)
+
+
+def _snippet(
+    label: str, text: str, kind: lsp.CompletionItemKind, detail: str, data: dict[str, str] | None
+) -> lsp.CompletionItem:
+    return lsp.CompletionItem(
+        label,
+        kind=kind,
+        detail=detail or None,
+        data=data,
+        insert_text=text,
+        insert_text_format=lsp.InsertTextFormat.Snippet,
+    )
+
+
+def _ranked(item: lsp.CompletionItem, rank: str) -> lsp.CompletionItem:
+    item.sort_text = rank + item.label
+    return item
+
+
+def _item_at(snapshot: Snapshot, offset: int) -> PlacedKernel | PlacedFunction | None:
+    items: list[PlacedKernel | PlacedFunction] = [*snapshot.kernels(), *snapshot.checked.library.placed]
+    return next((i for i in items if i.offset <= offset <= i.offset + i.ast.span.end), None)
+
+
+def _in_body(item: PlacedKernel | PlacedFunction, offset: int) -> bool:
+    return item.offset + item.ast.body.span.start < offset

@@ -1,0 +1,69 @@
+"""Feature: format a file, a part of it, or what was just typed.
+
+The edits are as small as lines allow, so that cursors and marks stay where they are. A text with a syntax error gives
+no edits; a line that was just opened is indented by the braces around it all the same.
+"""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+
+from lsprotocol import types as lsp
+
+from phobos_core.syntax.formatter import INDENT, CannotFormat, format_file
+from phobos_ls.snapshot import Snapshot
+from phobos_ls.text import decoded
+
+# What is typed to ask for it.
+TRIGGERS = ("}", "\n")
+
+
+def format_document(snapshot: Snapshot) -> list[lsp.TextEdit]:
+    return _edits(snapshot, 0, len(snapshot.lines.starts))
+
+
+def format_range(snapshot: Snapshot, start: int, end: int) -> list[lsp.TextEdit]:
+    """The edits of the whole file that touch the lines of the range."""
+    lines = snapshot.lines
+    return _edits(snapshot, lines.position(start).line, lines.position(end).line + 1)
+
+
+def format_on_type(snapshot: Snapshot, offset: int, typed: str) -> list[lsp.TextEdit]:
+    line = snapshot.lines.position(offset).line
+    if typed == "\n":
+        return _indented(snapshot, line)
+    return _edits(snapshot, line, line + 1)
+
+
+def _edits(snapshot: Snapshot, first: int, last: int) -> list[lsp.TextEdit]:
+    """Whole lines replaced, where they touch the lines from `first` to before `last`."""
+    try:
+        after = format_file(snapshot.source)
+    except CannotFormat:
+        return []
+    old, new = snapshot.text.splitlines(keepends=True), after.splitlines(keepends=True)
+    edits = []
+    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if tag != "equal" and a < last and (b > first or (a == b and a >= first)):
+            starts = [*snapshot.lines.starts, len(snapshot.text)]
+            edits.append(lsp.TextEdit(snapshot.range(starts[a], starts[b]), decoded(b"".join(new[c:d]))))
+    return edits
+
+
+def _indented(snapshot: Snapshot, line: int) -> list[lsp.TextEdit]:
+    """The line that was just opened, indented as deep as braces are open before it."""
+    start = snapshot.lines.starts[line]
+    content = snapshot.lines.line(line)
+    depth = _open_braces(snapshot, start) - content.lstrip().startswith(b"}")
+    blank = len(content) - len(content.lstrip())
+    wanted = b" " * (INDENT * max(0, depth))
+    if content[:blank] == wanted:
+        return []
+    return [lsp.TextEdit(snapshot.range(start, start + blank), wanted.decode())]
+
+
+def _open_braces(snapshot: Snapshot, offset: int) -> int:
+    """Of the item around, comments left out."""
+    begin = max((placed.offset for placed in snapshot.source.items if placed.offset <= offset), default=0)
+    code = (line.partition(b"//")[0] for line in snapshot.text[begin:offset].splitlines())
+    return sum(line.count(b"{") - line.count(b"}") for line in code)

@@ -1,0 +1,173 @@
+"""Feature: what is under the mouse.
+
+A name: its declaration with its type, the shape in symbols and in the configuration shown, how far its value differs
+between threads with the chain of reasons, and for a tile its bytes. A built-in, attribute, type, keyword, operator or
+field of `ctx`: what the language says of it, with an example.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+
+from lsprotocol import types as lsp
+from tree_sitter import Node
+
+from phobos_core.analysis import PlacedFunction, PlacedKernel
+from phobos_core.analysis.functions import Definition
+from phobos_core.analysis.program import Symbol, SymbolKind, TensorType, TileType
+from phobos_core.analysis.symbolic import Sym
+from phobos_core.language.context import Variation
+from phobos_core.language.types import ScalarType
+from phobos_core.syntax import ast
+from phobos_ls import words
+from phobos_ls.names import Global, Local, Meaning, declaration, meanings_at
+from phobos_ls.snapshot import Snapshot
+from phobos_ls.syntax_at import leaf_at
+
+# Kinds whose values live in each thread.
+_SCALARS = (SymbolKind.SCALAR, SymbolKind.LOOP, SymbolKind.SCALAR_PARAM)
+
+
+def hover(snapshot: Snapshot, offset: int) -> lsp.Hover | None:
+    leaf = leaf_at(snapshot, offset)
+    if leaf is None:
+        return None
+    text = _meaning(snapshot, offset, leaf) or _word(snapshot, leaf)
+    if text is None:
+        return None
+    node = leaf.parent if leaf.parent is not None and leaf.parent.type == "ctx_field" else leaf
+    return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, text), snapshot.range(node.start_byte, node.end_byte))
+
+
+def _word(snapshot: Snapshot, leaf: Node) -> str | None:
+    text = snapshot.spelled(leaf.start_byte, leaf.end_byte)
+    parent = leaf.parent
+    kind = "" if parent is None else parent.type
+    if kind == "ctx_field" and parent is not None:
+        return words.ctx_field(snapshot.spelled(parent.start_byte + len("ctx."), parent.end_byte)) or words.word("ctx")
+    if kind == "attribute":
+        return words.attribute_named(text)
+    if kind == "call_expression":
+        return words.called(text, brackets=False)
+    if kind == "collective_expression" and leaf.type == "identifier":
+        return words.called(text, brackets=True)
+    if kind == "unary_expression" and not leaf.is_named:
+        return words.symbol(text, unary=True)
+    return words.symbol(text) or words.word(text)
+
+
+def _meaning(snapshot: Snapshot, offset: int, leaf: Node) -> str | None:
+    if leaf.type not in ("identifier", "field_identifier"):
+        return None
+    meanings = meanings_at(snapshot, offset)
+    texts = dict.fromkeys(_described(snapshot, meaning) for meaning in meanings)
+    return "\n\n---\n\n".join(texts) or None
+
+
+def _described(snapshot: Snapshot, meaning: Meaning) -> str:
+    match meaning:
+        case Global(item):
+            return _with_comment(snapshot, item.offset, words.fenced(_head(snapshot, item)))
+        case Local(PlacedKernel() as kernel, Symbol() as symbol):
+            parts = [words.fenced(_declared(symbol)), *_facts(snapshot, kernel, symbol)]
+            return _with_comment(snapshot, declaration(meaning, snapshot)[0], "\n\n".join(parts))
+        case Local(PlacedFunction() as function, Definition() as definition):
+            where = f"{definition.kind} of `{function.ast.name.text}`"
+            return f"{words.fenced(definition.name)}\n\n{where}; its type is that of each call"
+    raise AssertionError(f"{meaning} is no name")
+
+
+def _head(snapshot: Snapshot, item: PlacedKernel | PlacedFunction) -> str:
+    """A kernel or function without its block."""
+    node, body = item.ast, item.ast.body
+    start = node.name.span.start if not isinstance(node, ast.Kernel) else _kernel_start(node)
+    end = body.span.start if isinstance(body, ast.Block) else body.span.end
+    text = snapshot.spelled(item.offset + start, item.offset + end).strip()
+    return text if isinstance(node, ast.Kernel) else f"fn {text}"
+
+
+def _kernel_start(kernel: ast.Kernel) -> int:
+    return kernel.span.start
+
+
+def _declared(symbol: Symbol) -> str:
+    match symbol.type:
+        case TensorType(element, dims):
+            type_ = f"tensor<{element}>[{', '.join(map(str, dims))}]"
+        case TileType(element, shape):
+            type_ = f"tile<{element}>[{', '.join(map(str, shape))}]"
+        case ScalarType() as scalar:
+            type_ = str(scalar)
+    word = {
+        SymbolKind.TENSOR: "",
+        SymbolKind.SCALAR_PARAM: "",
+        SymbolKind.DIM: "",
+        SymbolKind.CONSTANT: "",
+        SymbolKind.LOOP: "for ",
+    }.get(symbol.kind, "var " if symbol.mutable else "let ")
+    return f"{word}{symbol.name}: {type_}"
+
+
+def _facts(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol) -> Iterator[str]:
+    yield f"{symbol.kind.value} of `{kernel.ast.name.text}`"
+    names = shown_configuration(snapshot, kernel)
+    match symbol.type:
+        case TileType(element, shape) | TensorType(element, shape):
+            extents = [_value(extent, names) for extent in shape]
+            if any(e is None or s.constant is None for e, s in zip(extents, shape, strict=True)) and any(
+                e is not None for e in extents
+            ):
+                text = ", ".join(str(s) if e is None else str(e) for e, s in zip(extents, shape, strict=True))
+                yield f"Shown configuration: `[{text}]`"
+            if symbol.kind is SymbolKind.TILE and None not in extents:
+                size = prod(e for e in extents if e is not None) * element.bytes
+                yield f"{size:,} bytes"
+        case ScalarType():
+            if symbol.kind is SymbolKind.CONSTANT and kernel.kernel is not None:
+                choices = kernel.kernel.search.get(symbol.name, ())
+                shown = names.get(symbol.name)
+                yield f"Choices: {', '.join(map(str, choices))}" + (f"; shown: {shown}" if shown is not None else "")
+            if symbol.kind in _SCALARS:
+                yield from _variation(snapshot, kernel, symbol)
+
+
+def _variation(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol) -> Iterator[str]:
+    variation = kernel.uniformity.variation(symbol)
+    if variation is Variation.UNIFORM:
+        yield "Uniform: the same in every thread"
+        return
+    yield f"{variation.text.capitalize()}: it differs between {'lanes' if variation is Variation.VARYING else 'warps'}"
+    lines = []
+    for reason in kernel.uniformity.reasons(symbol):
+        start = snapshot.checked.library.offsets[reason.item] if reason.item else kernel.offset
+        line = snapshot.lines.position(start + reason.start).line + 1
+        lines.append(f"- line {line}: {reason.message}")
+    if lines:
+        yield "\n".join(lines)
+
+
+def shown_configuration(snapshot: Snapshot, kernel: PlacedKernel) -> Mapping[str, int]:
+    """The values of the `@autotune` names that hints and hovers show: those of the settings, else the first choices."""
+    chosen = {} if isinstance(snapshot.settings.options.config, str) else dict(snapshot.settings.options.config)
+    search = {} if kernel.kernel is None else kernel.kernel.search
+    first = {name: choices[0] for name, choices in search.items() if choices}
+    bound = {**snapshot.settings.options.bindings}
+    return {**first, **{name: value for name, value in chosen.items() if name in first}, **bound}
+
+
+def _value(extent: Sym, names: Mapping[str, int]) -> int | None:
+    return extent.evaluate(names) if extent.names <= names.keys() else None
+
+
+def _with_comment(snapshot: Snapshot, offset: int, text: str) -> str:
+    """With the comment that stands above the declaration."""
+    line = snapshot.lines.position(offset).line
+    found: list[str] = []
+    while line > 0:
+        line -= 1
+        content = snapshot.lines.line(line).strip()
+        if not content.startswith(b"//"):
+            break
+        found.insert(0, content.removeprefix(b"//").strip().decode("utf-8", "replace"))
+    return f"{text}\n\n{' '.join(found)}" if found else text
