@@ -193,6 +193,11 @@ class Process:
         """The exit code."""
         return self.process.wait(seconds)
 
+    def cpu_ms(self) -> float:
+        """Milliseconds of processor time so far, where the system tells."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
     def memory(self) -> int:
         """Bytes of the server that are in memory, where the system tells."""
         pages = Path(f"/proc/{self.process.pid}/statm").read_text(encoding="ascii").split()[1]
