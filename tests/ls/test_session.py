@@ -12,6 +12,7 @@ from lsprotocol import types as lsp
 
 from bench.language_client import framed
 from phobos_core.language.codes import CODES
+from phobos_ls import diagnostics
 from phobos_ls.scheduling import Pool
 from phobos_ls.server import FEATURES
 from phobos_ls.session import Session
@@ -401,3 +402,39 @@ def test_a_session_is_told_of_its_start() -> None:
         wired.client.initialize(PUSH)
         wired.client.request("shutdown")
     assert begun == [session]
+
+
+def test_a_bug_in_what_is_contributed_takes_nothing_else_with_it() -> None:
+    def contribute(snapshot: Snapshot) -> list[lsp.Diagnostic]:
+        raise ZeroDivisionError("a bug of a build")
+
+    with wire() as wired:
+        wired.server.session.contributors.append(contribute)
+        wired.open(WRONG)
+        assert codes(wired.published()) == ["unknown-name"]
+        assert "a bug of a build" in wired.client.notification("window/logMessage")["message"]
+
+
+def test_a_bug_of_the_checker_is_logged_and_the_next_text_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = diagnostics.diagnostics
+
+    def buggy(snapshot: Snapshot, shown: diagnostics.Shown) -> list[lsp.Diagnostic]:
+        if b"BUG" in snapshot.text:
+            raise ZeroDivisionError("a bug of the checker")
+        return real(snapshot, shown)
+
+    monkeypatch.setattr(diagnostics, "diagnostics", buggy)
+    with wire() as wired:
+        wired.open("// BUG")
+        logged = wired.client.notification("window/logMessage")
+        assert logged["type"] == lsp.MessageType.Error
+        assert "a bug of the checker" in logged["message"]
+        wired.replace(WRONG)
+        assert codes(wired.published()) == ["unknown-name"]
+
+
+@pytest.mark.parametrize("opening", ["(", "[", "{", "-", "if x {", "f(", "A[", "@", "a < "])
+def test_deep_nesting(opening: str) -> None:
+    with wire(capabilities=PULL) as wired:
+        wired.open("kernel k() {\n  let x = " + opening * 20_000)
+        assert codes(wired.client.request("textDocument/diagnostic", DOCUMENT)["items"])
