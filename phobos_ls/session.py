@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 @dataclass
 class Session:
-    """`pulls` says that the client asks for diagnostics, and is never sent any. `bug` is told of an error of ours, and of
+    """`pulls` says that the client asks for diagnostics, and is never sent any. `bug` is told of an error of ours and
     when it happened. `listeners` and `contributors` are how work of longer breath than a check, as builds, hears of
     texts and tells what it found."""
 
