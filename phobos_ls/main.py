@@ -7,7 +7,6 @@ import gc
 import logging
 import os
 import sys
-import threading
 from typing import NoReturn
 
 from phobos_core import __version__
@@ -15,8 +14,6 @@ from phobos_ls.options import add_arguments
 
 # How long a thread that computes keeps the interpreter from one that has a message to read or an answer to send.
 SWITCH_SECONDS = 0.001
-# Deeply nested text is read by functions that call themselves; some systems give threads very little to do so.
-STACK_BYTES = 16 << 20
 
 
 def entry() -> None:
@@ -34,7 +31,6 @@ def run(arguments: argparse.Namespace) -> int:
     logging.getLogger("pygls").setLevel(logging.ERROR)
     sys.setswitchinterval(SWITCH_SECONDS)
     gc.disable()  # see `collector`
-    threading.stack_size(STACK_BYTES)
     from phobos_ls import connections
     from phobos_ls.collector import Collector
     from phobos_ls.scheduling import Pool

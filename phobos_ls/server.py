@@ -60,7 +60,7 @@ class Server(LanguageServer):
         super().__init__("phobos", __version__, protocol_cls=LifecycleProtocol, converter_factory=default_converter)
         assert isinstance(self.protocol, LifecycleProtocol)
         self.messages: LifecycleProtocol = self.protocol
-        self.session = Session(self, self.messages.bug, pool=pool or Pool())
+        self.session = Session(self, pool=pool or Pool())
         self._features = {line.method: line for line in table if not isinstance(line, Command)}
         self._commands = {line.name: line for line in table if isinstance(line, Command)}
         self._own: Mapping[str, Callable[[Any], Any]] = {

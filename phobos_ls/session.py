@@ -23,7 +23,7 @@ from phobos_core.syntax import LineIndex
 from phobos_core.syntax.lines import Encoding
 from phobos_ls import diagnostics
 from phobos_ls.documents import Document, Documents, Reading, Revision
-from phobos_ls.scheduling import Cancelled, Pool, Strand
+from phobos_ls.scheduling import Pool, Strand
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.uris import key, read, stamp
 from phobos_ls.workspace import SECTION, SUFFIX, Workspace, section
@@ -42,12 +42,10 @@ T = TypeVar("T")
 
 @dataclass
 class Session:
-    """`pulls` says that the client asks for diagnostics, and is never sent any. `bug` is told of an error of ours and
-    when it happened. `listeners` and `contributors` are how work of longer breath than a check, as builds, hears of
-    texts and tells what it found."""
+    """`pulls` says that the client asks for diagnostics, and is never sent any. `listeners` and `contributors` are how
+    work of longer breath than a check, as builds, hears of texts and tells what it found."""
 
     server: LanguageServer
-    bug: Callable[[Exception, str], object]
     capabilities: lsp.ClientCapabilities = field(default_factory=lsp.ClientCapabilities)
     pool: Pool = field(default_factory=Pool)
     workspace: Workspace = field(default_factory=Workspace)
@@ -179,6 +177,8 @@ class Session:
         if document is not None:
             document.missing = True
             self.analyse(document)
+        elif not self.pulls:
+            self._send(uri, None, [])
 
     def seen(self, uri: str) -> None:
         """A file is there, perhaps with another text."""
@@ -246,21 +246,12 @@ class Session:
             return []
         found = diagnostics.diagnostics(snapshot, self.shown)
         for contributor in self.contributors:
-            try:
-                found += contributor(snapshot)
-            except Exception as error:  # what is known without it is shown all the same
-                self.bug(error, "while it looked for what a build has found")
+            found += contributor(snapshot)
         return found
 
     def _publish(self, document: Document) -> None:
-        try:
-            snapshot = self.snapshot(document, document.revision)
-            found = self.diagnostics(snapshot)
-        except Cancelled:
-            raise
-        except Exception as error:
-            self.bug(error, f"while it checked {document.uri}")
-            return
+        snapshot = self.snapshot(document, document.revision)
+        found = self.diagnostics(snapshot)
         with self._publishing:
             if self.documents.get(document.uri) is document:
                 self._send(document.uri, snapshot.version, found)

@@ -7,14 +7,33 @@ the accesses from each other. A run longer than 16 bytes is several accesses.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from phobos_core.codegen import index
+from phobos_core.codegen.address import address
 from phobos_core.codegen.context import Context, Memory
-from phobos_core.codegen.memory import advanced
+from phobos_core.codegen.index import Coord
+from phobos_core.codegen.memory import advanced, valid
+from phobos_core.ir.module import Op
 
 WIDEST = 16
 _SPACES = {1: "global", 3: "shared"}
 
 
-def load(cg: Context, memory: Memory, pointer: str, width: int, condition: str = "true") -> str:
+def load_run(cg: Context, op: Op, place: Sequence[Coord], width: int, here: str = "true") -> str:
+    """A run of what a `load` reads, where the condition `here` holds."""
+    window = cg.windows[op.operands[0]]
+    inside = index.both(cg, here, valid(cg, window, place))
+    pointer = address(cg, window, place)
+    if len(op.operands) == 2:
+        return load(cg, window.memory, pointer, width, inside)
+    # Any elements will do where the load's own condition does not hold.
+    asked = cg.scalars[op.operands[2]]
+    return load(cg, window.memory, pointer, width, index.both(cg, asked, inside), zero=inside != "true")
+
+
+def load(cg: Context, memory: Memory, pointer: str, width: int, condition: str = "true", *, zero: bool = True) -> str:
+    """Where the condition fails, 0, or anything if `zero` is not asked for."""
     type = cg.type(memory.element, width)
     size = memory.element.bytes * width
     if condition == "true":
@@ -22,10 +41,10 @@ def load(cg: Context, memory: Memory, pointer: str, width: int, condition: str =
         return cg.writer.value(f"load {type}, ptr addrspace({memory.space}) {pointer}, align {alignment}")
     if size > WIDEST:
         half = width // 2
-        low = load(cg, memory, pointer, half, condition)
-        high = load(cg, memory, advanced(cg, memory, pointer, str(size // 2)), half, condition)
+        low = load(cg, memory, pointer, half, condition, zero=zero)
+        high = load(cg, memory, advanced(cg, memory, pointer, str(size // 2)), half, condition, zero=zero)
         return cg.concatenated(low, high, cg.type(memory.element), half)
-    return _predicated_load(cg, memory, pointer, type, size, condition)
+    return _predicated_load(cg, memory, pointer, type, size, condition, zero=zero)
 
 
 def store(cg: Context, memory: Memory, pointer: str, operand: str, width: int, condition: str = "true") -> None:
@@ -44,17 +63,20 @@ def store(cg: Context, memory: Memory, pointer: str, operand: str, width: int, c
         _predicated_store(cg, memory, pointer, operand, type, size, condition)
 
 
-def _predicated_load(cg: Context, memory: Memory, pointer: str, type: str, size: int, condition: str) -> str:
+def _predicated_load(
+    cg: Context, memory: Memory, pointer: str, type: str, size: int, condition: str, *, zero: bool
+) -> str:
     count, word, constraint, opcode = _words(size)
     outputs = [f"${i}" for i in range(count)]
     target = outputs[0] if count == 1 else "{" + ", ".join(outputs) + "}"
     space = _SPACES[memory.space] + (".nc" if memory.read_only else "")
     text = f"@${count} ld.{space}{opcode} {target}, [${count + 1}];"
-    # The outputs start as 0: a load that does not happen leaves them so.
+    # The outputs may start as 0: a load that does not happen leaves them so.
+    first = range(count) if zero else ()
     # "Memory" keeps the load at its place: one that is used again far below would hold registers all the way.
-    constraints = [f"={constraint}"] * count + ["b", "l"] + [str(i) for i in range(count)] + ["~{memory}"]
+    constraints = [f"={constraint}"] * count + ["b", "l"] + [str(i) for i in first] + ["~{memory}"]
     result = word if count == 1 else "{ " + ", ".join([word] * count) + " }"
-    zeros = "".join(f", {word} 0" for _ in range(count))
+    zeros = "".join(f", {word} 0" for _ in first)
     arguments = f"(i1 {condition}, ptr addrspace({memory.space}) {pointer}{zeros})"
     loaded = cg.writer.value(f'call {result} asm "{text}", "{",".join(constraints)}"{arguments}')
     if size == 1:

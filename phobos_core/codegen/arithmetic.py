@@ -9,6 +9,7 @@ from __future__ import annotations
 from phobos_core.codegen.context import Context
 from phobos_core.codegen.convert import convert
 from phobos_core.codegen.mathematics import abs_value, math_function, remainder
+from phobos_core.codegen.narrow import narrowed
 from phobos_core.ir.module import Op
 from phobos_core.ir.types import element_of
 from phobos_core.language.types import BOOL, Kind, ScalarType
@@ -20,6 +21,10 @@ _FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "
 
 def elementwise(cg: Context, op: Op, operands: list[str], width: int) -> str:
     element = element_of(op.operands[0].type)
+    if element.is_integer and isinstance(op.result.type, ScalarType):
+        fewer_bits = narrowed(cg, op, operands)
+        if fewer_bits is not None:
+            return fewer_bits
     match op.name:
         case "cmp":
             return compare(cg, op.attrs["predicate"], element, operands[0], operands[1], width)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from phobos_core.codegen import types
 from phobos_core.codegen.errors import CodegenError
-from phobos_core.codegen.writer import Writer
+from phobos_core.codegen.writer import Loop, Writer
 from phobos_core.ir.divisors import Vectors
 from phobos_core.ir.integers import Integers
+from phobos_core.ir.intervals import Intervals
 from phobos_core.ir.module import Kernel, Value
 from phobos_core.ir.rewrite import Index
 from phobos_core.language.targets import TARGETS, Feature, least_target
-from phobos_core.language.types import ScalarType
+from phobos_core.language.types import F32, ScalarType
+
+# From this target on LLVM has pairs of f32 in 64-bit registers.
+_PAIRS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +35,12 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A view: `origin` points at its element 0, and per axis `bounds` has the first and last + 1 valid index as i32
-    operands, or None where every index is valid."""
+    """A view: element 0 is at the `offsets`, in copy `stage` of the buffer, and per axis `bounds` has the first and
+    last + 1 valid index as i32 operands, or None where every index is valid."""
 
     memory: Memory
-    origin: str
+    offsets: tuple[Value, ...]
+    stage: Value | None
     shape: tuple[int, ...]
     bounds: tuple[tuple[str, str] | None, ...]
 
@@ -48,15 +54,31 @@ class Run(NamedTuple):
     packed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Turning:
+    """A `for` being written: its variable, the operands of where that begins and by how much it moves, and the loop.
+    `alternating` are the indices that it carries and that are 1 less themselves in the next turn, and what they begin
+    with. `made` has what moves with the loop, by what it is for."""
+
+    variable: Value
+    lo: str
+    step: str
+    loop: Loop
+    alternating: Mapping[Value, int]
+    made: dict[Hashable, str] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class Context:
     """`scalars` and `registers` hold the operands of scalars and of tiles with a layout, one per run of the thread.
-    `ir` knows the ops of virtual tile values, which are evaluated where they are consumed. `runs_once`: inside the
-    remainder of a split loop."""
+    `ir` knows the ops of virtual tile values, which are evaluated where they are consumed. `gatherings` has what each
+    gathered vector was made of. `loops` are those around, the innermost last. `runs_once`: inside the remainder of a
+    split loop."""
 
     kernel: Kernel
     writer: Writer
     facts: Integers
+    exact: Intervals
     ir: Index
     vectors: Vectors
     scalars: dict[Value, str] = field(default_factory=dict)
@@ -64,7 +86,9 @@ class Context:
     memories: dict[Value, Memory] = field(default_factory=dict)
     windows: dict[Value, Window] = field(default_factory=dict)
     runs: dict[Value, Run] = field(default_factory=dict)
+    loops: list[Turning] = field(default_factory=list)
     helpers: set[str] = field(default_factory=set)
+    gatherings: dict[str, list[str]] = field(default_factory=dict)
     thread: str = "0"
     shared: str = ""
     runs_once: bool = False
@@ -73,6 +97,11 @@ class Context:
     def unrolled(self, budget: int) -> int:
         """How much code a loop may become here: little where it runs once, since it then costs more to compile."""
         return budget // 8 if self.runs_once else budget
+
+    def takes_apart(self, element: ScalarType) -> bool:
+        """Whether LLVM makes pairs of such elements that ptxas only has to take apart again."""
+        target = TARGETS[self.kernel.target]
+        return element == F32 and target.sm >= _PAIRS and not target.f32_pairs
 
     @property
     def index(self) -> str:
@@ -108,19 +137,25 @@ class Context:
         """The elements of a vector."""
         if width == 1:
             return [vector]
+        if (constant := types.lane(vector)) is not None:
+            return [constant] * width
+        if (known := self.gatherings.get(vector)) is not None:
+            return list(known)
         return [self.writer.pure(f"extractelement <{width} x {type}> {vector}, i32 {i}") for i in range(width)]
 
     def part(self, vector: str, type: str, width: int, first: int, count: int) -> str:
         """`count` neighbouring lanes of a vector, `first` the first."""
         if count == width:
             return vector
+        if (known := self.gatherings.get(vector)) is not None:
+            return self.gathered(known[first : first + count], type)
         if count == 1:
             return self.writer.pure(f"extractelement <{width} x {type}> {vector}, i32 {first}")
         lanes = ", ".join(f"i32 {first + i}" for i in range(count))
         whole = f"<{width} x {type}>"
         return self.writer.pure(f"shufflevector {whole} {vector}, {whole} poison, <{count} x i32> <{lanes}>")
 
-    def gathered(self, elements: list[str], type: str) -> str:
+    def gathered(self, elements: Sequence[str], type: str) -> str:
         """The vector of these elements."""
         if len(elements) == 1:
             return elements[0]
@@ -129,6 +164,7 @@ class Context:
         vector, built = f"<{len(elements)} x {type}>", "poison"
         for i, element in enumerate(elements):
             built = self.writer.pure(f"insertelement {vector} {built}, {type} {element}, i32 {i}")
+        self.gatherings[built] = list(elements)
         return built
 
     def concatenated(self, low: str, high: str, type: str, width: int) -> str:

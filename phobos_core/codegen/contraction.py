@@ -1,11 +1,10 @@
 """A `dot` on FMA (or dp4a): every thread keeps a patch of the product in registers and walks along K.
 
 In: a store or a hold whose tree has a `dot`, and its schedule. Out: a loop over K that reads the operands as
-wide as their alignment allows, and the rest of the tree (the epilogue) evaluated on the products in registers, and
-stored or held there.
+wide as their alignment allows, the next ones before it multiplies the present ones, and the rest of the tree (the
+epilogue) evaluated on the products in registers, and stored or held there.
 
-The products of a patch row are vectors of neighbouring or strided columns; LLVM splits them into scalar FMAs, or into
-pairs where the target has those, and text stays short.
+The sums are vectors of neighbouring columns, which LLVM splits into what the target multiplies at once.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ from dataclasses import dataclass
 from itertools import islice
 
 from phobos_core.codegen import index
-from phobos_core.codegen.banks import BANK_ROW, Walk, best_shift
 from phobos_core.codegen.context import Context
-from phobos_core.codegen.convert import convert
-from phobos_core.codegen.evaluate import Evaluation
 from phobos_core.codegen.index import Coord
-from phobos_core.codegen.memory import SHARED
+from phobos_core.codegen.lanes import Lane, lanes, repeated, together
+from phobos_core.codegen.operands import WORD, Side, read, read_words, sides, skew_of, step_of
 from phobos_core.codegen.patches import (
     Given,
     Patch,
@@ -31,45 +28,37 @@ from phobos_core.codegen.patches import (
     store_patch,
     turns,
 )
-from phobos_core.codegen.tree import anchor_of, loads_of
+from phobos_core.codegen.tree import anchor_of
 from phobos_core.codegen.writer import ROLLED
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.schedule import Contraction
 from phobos_core.ir.tree import held
 from phobos_core.ir.types import TileType, element_of
-from phobos_core.language.targets import LANES
-from phobos_core.language.types import I8, I32, ScalarType
+from phobos_core.language.types import ScalarType
 
-# FMAs written in one turn of the loop over K, if they are those of several steps; and those of one step.
-_BUDGET = 64
-_MOST = 256
+# The loop over K takes so many k a turn, or as many as make so many products: that costs little beside them.
+_DEPTH = 8
+_PRODUCTS = 128
 
 
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """The work of one thread. `step` is how many k one load of an operand along K brings; `group` how many columns one
-    vector of sums holds; loads along K are at most `access` wide. The thread takes k xor `skew` in place of k (see
-    `banks`)."""
+    """The work of one thread. `step` is how many k are read at a time; the sums are vectors of `group` neighbouring
+    columns, `vectors` of them a row. The thread takes k xor `skew` in place of k (see `banks`)."""
 
     patch: Patch
-    lhs: Value
-    rhs: Value
-    transposed: bool
+    left: Side
+    right: Side
     depth: int
     accumulator: ScalarType
     group: int
     step: int
-    access: int
     dp4a: bool
     skew: str | None
 
     @property
-    def rows(self) -> tuple[Coord, ...]:
-        return self.patch.rows
-
-    @property
-    def columns(self) -> tuple[Coord, ...]:
-        return self.patch.columns
+    def vectors(self) -> int:
+        return self.patch.layout.tn // self.group
 
     @property
     def run(self) -> int:
@@ -125,9 +114,7 @@ def _given(cg: Context, value: Value, patch: Patch, schedule: Contraction, *, cl
     work = _plan(cg, dot, schedule, patch)
     result, start = (_running_sum(cg, dot) if clamped else None) or (dot.result, None)
     first = None if start is None else runs_of(cg, start, patch, work.run, in_registers(cg, start, patch))
-    sums = _walk(cg, work, first)
-    columns = range(len(work.columns))
-    return {**known, result: [_columns_of(cg, work, row, j) for row in sums for j in columns]}
+    return {**known, result: _runs(cg, work, _walk(cg, work, first))}
 
 
 def _running_sum(cg: Context, dot: Op) -> tuple[Value, Value] | None:
@@ -140,47 +127,18 @@ def _running_sum(cg: Context, dot: Op) -> tuple[Value, Value] | None:
 
 
 def _plan(cg: Context, dot: Op, schedule: Contraction, patch: Patch) -> _Work:
-    lhs, rhs = dot.operands
-    transposed = dot.attrs["transposed"]
-    depth = _shape(lhs)[1]
-    step, access = _widths(cg, dot, depth, schedule.tm * schedule.tn, schedule.use_dp4a)
-    return _Work(
-        patch,
-        lhs,
-        rhs,
-        transposed,
-        depth,
-        element_of(dot.result.type),
-        _group(schedule.tn, schedule.run),
-        step,
-        access,
-        schedule.use_dp4a,
-        _skew(cg, dot, schedule, depth, step, patch) if transposed and step == access else None,
-    )
+    both = sides(cg, dot, patch)
+    depth = _shape(dot.operands[0])[1]
+    element = element_of(dot.result.type)
+    step = step_of([side for side in both if side.along], schedule.tm * schedule.tn, dp4a=schedule.use_dp4a)
+    group = 1 if schedule.use_dp4a or cg.takes_apart(element) else _group(schedule.tn, schedule.run)
+    skew = skew_of(cg, both, step, depth, patch)
+    return _Work(patch, *both, depth, element, group, step, schedule.use_dp4a, skew)
 
 
-def _skew(cg: Context, dot: Op, schedule: Contraction, depth: int, step: int, patch: Patch) -> str | None:
-    """What the thread in a column of patches xors k with, if that makes the lanes' loads meet fewer in one bank."""
-    numbers = range(min(LANES, cg.kernel.threads, schedule.rows * schedule.columns))
-    columns = tuple(n % schedule.columns for n in numbers)
-    walks = []
-    for value, rows in (
-        (dot.operands[0], tuple(n // schedule.columns for n in numbers)),
-        (dot.operands[1], tuple(c * schedule.run for c in columns)),
-    ):
-        for load in loads_of(cg, value):
-            window = cg.windows[load.operands[0]]
-            stride, size = window.memory.strides[0], window.memory.element.bytes
-            if window.memory.space == SHARED and isinstance(stride, int):
-                walks.append(Walk(rows, stride * size, step * size))
-    chunks = max((BANK_ROW // walk.size for walk in walks), default=1)
-    while depth % (chunks * step):
-        chunks //= 2
-    shift = best_shift(tuple(walks), columns, chunks) if chunks > 1 else None
-    if shift is None:
-        return None
-    number = index.operand(cg, index.divided(cg, index.divided(cg, patch.column, 1 << shift)[0], chunks)[1])
-    return index.mul(cg, index.COORD, number, str(step))
+def _group(tn: int, run: int) -> int:
+    """Columns per vector of sums: whole runs, or runs of one column gathered four or two at a time."""
+    return run if run > 1 else next(g for g in (4, 2, 1) if tn % g == 0)
 
 
 def _shape(value: Value) -> tuple[int, ...]:
@@ -188,43 +146,17 @@ def _shape(value: Value) -> tuple[int, ...]:
     return value.type.shape
 
 
-def _group(tn: int, run: int) -> int:
-    """Columns per vector of sums: whole runs, or runs of one column gathered four or two at a time."""
-    if run > 1:
-        return run
-    return next(g for g in (4, 2, 1) if tn % g == 0)
-
-
-def _widths(cg: Context, dot: Op, depth: int, outputs: int, dp4a: bool) -> tuple[int, int]:
-    """How many k to take at a time, and how many at most in one access along K."""
-    lhs, rhs = dot.operands
-    along = [lhs, rhs] if dot.attrs["transposed"] else [lhs]
-    views = [load.operands[0] for value in along for load in loads_of(cg, value)]
-    access = cg.vectors.widest(views, depth).vector
-    if dp4a:
-        return max(4, access), access
-    step = min(8, access)
-    while step > 1 and outputs * step > _MOST:
-        step //= 2
-    return step, step
-
-
-def _walk(cg: Context, work: _Work, first: Sequence[str] | None) -> list[list[str]]:
-    """The sums of each row, in vectors of `group` columns. `first` has the runs to start from, 0 without it."""
-    products = len(work.rows) * len(work.columns) * work.run * work.step // (4 if work.dp4a else 1)
-    unroll = max(1, cg.unrolled(_BUDGET) // products)
-    per_turn = min(work.depth, work.step * unroll)
+def _walk(cg: Context, work: _Work, first: Sequence[str] | None) -> list[str]:
+    """The sums row by row. `first` has the runs to start from, 0 without it."""
+    per_turn = _per_turn(cg, work)
     turns, rest = divmod(work.depth, per_turn)
-    group = 1 if work.dp4a else work.group
-    type = cg.type(work.accumulator, group)
-    vectors = len(work.columns) * work.run // group
-    count = len(work.rows) * vectors
     if first is None:
-        sums = [cg.constant(0, work.accumulator, group)] * count
+        sums = [cg.constant(0, work.accumulator, work.group)] * (work.patch.layout.tm * work.vectors)
     else:
-        sums = _sums_of(cg, work, first)
+        sums = _sums(cg, work, first)
     if turns > 1:
-        loop = cg.writer.open_loop(["i32", *[type] * count], ["0", *sums])
+        type = cg.type(work.accumulator, work.group)
+        loop = cg.writer.open_loop(["i32", *[type] * len(sums)], ["0", *sums])
         start = Coord(loop.names[0], 0, work.depth, per_turn)
         sums = _steps(cg, work, start, per_turn, loop.names[1:])
         following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, {per_turn}")
@@ -234,130 +166,78 @@ def _walk(cg: Context, work: _Work, first: Sequence[str] | None) -> list[list[st
         sums = _steps(cg, work, index.ZERO, per_turn, sums)
     if rest:
         sums = _steps(cg, work, index.fixed(turns * per_turn), rest, sums)
-    return [sums[i * vectors : (i + 1) * vectors] for i in range(len(work.rows))]
+    return sums
+
+
+def _per_turn(cg: Context, work: _Work) -> int:
+    """How many k to write one after the other; without a rest, if a number nearby leaves none."""
+    layout = work.patch.layout
+    products = layout.tm * layout.tn
+    k = cg.unrolled(max(_DEPTH, _PRODUCTS // products) * (WORD if work.dp4a else 1))
+    if work.depth <= k:
+        return work.depth
+    most = max(1, k // work.step)
+    even = (n for n in range(most, most // 2, -1) if work.depth % (n * work.step) == 0)
+    return min(work.depth, work.step * next(even, most))
 
 
 def _steps(cg: Context, work: _Work, start: Coord, count: int, sums: Sequence[str]) -> list[str]:
-    current = list(sums)
-    for step in range(0, count, work.step):
-        k = start.plus(step)
-        if work.skew is not None:
-            k = Coord(cg.writer.pure(f"xor i32 {index.operand(cg, k)}, {work.skew}"), 0, work.depth, work.step)
-        multiply = _multiply_bytes if work.dp4a else _multiply
-        current = multiply(cg, work, k, current)
-    return current
+    """Adds the products of `count` k; what they read is under way a step ahead."""
+    steps = range(0, count, work.step)
+    ahead = _read(cg, work, start)
+    for step in steps:
+        lhs, rhs = ahead
+        if step != steps[-1]:
+            ahead = _read(cg, work, start.plus(step + work.step))
+        for left, right in zip(lhs, rhs, strict=True):
+            sums = _multiplied(cg, work, left, right, sums)
+    return list(sums)
 
 
-def _multiply(cg: Context, work: _Work, k: Coord, sums: list[str]) -> list[str]:
-    """Adds the products of `step` k to the sums."""
-    evaluation = Evaluation(cg)
-    accumulator, step, group = work.accumulator, work.step, work.group
-    wide = cg.type(accumulator)
-    lhs = [_operand(cg, evaluation, work, work.lhs, (row, k), step) for row in work.rows]
-    rhs = _right_operands(cg, evaluation, work, k)
-    vectors = len(rhs[0])
-    result = list(sums)
-    for part in range(step):
-        for i in range(len(work.rows)):
-            a = _repeated(cg, lhs[i], wide, step, part, group)
-            for j in range(vectors):
-                at = i * vectors + j
-                result[at] = _multiply_add(cg, accumulator, group, a, rhs[part][j], result[at])
-    return result
+def _read(cg: Context, work: _Work, k: Coord) -> tuple[list[list[Lane]], list[list[str]]]:
+    """What `step` k take of the left and the right operand, k by k; of the right one in the groups of the sums."""
+    if work.skew is not None:
+        k = Coord(cg.writer.pure(f"xor i32 {index.operand(cg, k)}, {work.skew}"), 0, work.depth, work.step)
+    if work.dp4a:
+        left, right = (read_words(cg, side, k, work.step) for side in (work.left, work.right))
+    else:
+        left, right = (read(cg, side, k, work.step, work.accumulator) for side in (work.left, work.right))
+    return left, [_grouped(cg, work, part) for part in right]
 
 
-def _right_operands(cg: Context, evaluation: Evaluation, work: _Work, k: Coord) -> list[list[str]]:
-    """For each of `step` k, the right operand's elements in the vectors of columns that the sums have."""
-    step, run, group = work.step, work.run, work.group
-    if not work.transposed:
-        found = [
-            [_operand(cg, evaluation, work, work.rhs, (k.plus(part), column), run) for column in work.columns]
-            for part in range(step)
-        ]
-        return [_regrouped(cg, work, pieces) for pieces in found]
-    columns = [column.plus(i) for column in work.columns for i in range(run)]
-    along = [_operand(cg, evaluation, work, work.rhs, (column, k), step) for column in columns]
-    wide = cg.type(work.accumulator)
-    return [
-        [cg.picked(along[j : j + group], wide, step, part) for j in range(0, len(along), group)] for part in range(step)
-    ]
+def _multiplied(cg: Context, work: _Work, left: Sequence[Lane], right: Sequence[str], sums: Sequence[str]) -> list[str]:
+    """Adds the products of one k, or of four for dp4a, to the sums."""
+    element, group = work.accumulator, work.group
+    type = cg.type(element, group)
+    found = []
+    for i, lane in enumerate(left):
+        factor = repeated(cg, lane, cg.type(element), group)
+        for j, column in enumerate(right):
+            total = sums[i * len(right) + j]
+            arguments = (type, factor), (type, column), (type, total)
+            if work.dp4a:
+                found.append(cg.writer.value(cg.writer.call_text(type, "llvm.nvvm.idp4a.s.s", *arguments)))
+            elif element.is_float:
+                name = f"llvm.fma.{cg.suffix(element, group)}"
+                found.append(cg.writer.value(cg.writer.call_text(type, name, *arguments)))
+            else:
+                product = cg.writer.value(f"mul {type} {factor}, {column}")
+                found.append(cg.writer.value(f"add {type} {product}, {total}"))
+    return found
 
 
-def _regrouped(cg: Context, work: _Work, pieces: list[str]) -> list[str]:
-    """Runs of one column as vectors of `group`."""
-    if work.run == work.group:
-        return pieces
-    wide, group = cg.type(work.accumulator), work.group
-    return [cg.gathered(pieces[j : j + group], wide) for j in range(0, len(pieces), group)]
+def _sums(cg: Context, work: _Work, runs: Sequence[str]) -> list[str]:
+    """The runs of a patch as the sums."""
+    return _grouped(cg, work, [lane for run in runs for lane in lanes(run, work.run)])
 
 
-def _sums_of(cg: Context, work: _Work, runs: Sequence[str]) -> list[str]:
-    """The runs of a patch as the vectors of sums."""
-    across = len(work.columns)
+def _runs(cg: Context, work: _Work, sums: Sequence[str]) -> list[str]:
+    """The sums as the runs of a patch."""
     type = cg.type(work.accumulator)
-    if work.dp4a:
-        return [lane for run in runs for lane in cg.lanes(run, type, work.run)]
-    rows = [list(runs[i : i + across]) for i in range(0, len(runs), across)]
-    return [vector for row in rows for vector in _regrouped(cg, work, row)]
+    elements = [lane for vector in sums for lane in lanes(vector, work.group)]
+    return [together(cg, elements[i : i + work.run], type) for i in range(0, len(elements), work.run)]
 
 
-def _columns_of(cg: Context, work: _Work, sums: list[str], run: int) -> str:
-    """The products of one run of columns."""
-    if work.dp4a:
-        return cg.gathered(sums[run * work.run : (run + 1) * work.run], cg.type(work.accumulator))
-    if work.run == work.group:
-        return sums[run]
-    vector, lane = divmod(run, work.group)
-    return cg.lanes(sums[vector], cg.type(work.accumulator), work.group)[lane]
-
-
-def _operand(
-    cg: Context, evaluation: Evaluation, work: _Work, value: Value, place: tuple[Coord, Coord], width: int
-) -> str:
-    operand = evaluation.at(value, place, width)
-    return convert(cg, operand, element_of(value.type), work.accumulator, width)
-
-
-def _repeated(cg: Context, vector: str, type: str, width: int, lane: int, count: int) -> str:
-    """`count` copies of one lane."""
-    if width == 1:
-        return cg.splat_typed(vector, type, count)
-    if count == 1:
-        return cg.writer.pure(f"extractelement <{width} x {type}> {vector}, i32 {lane}")
-    lanes = ", ".join([f"i32 {lane}"] * count)
-    source = f"<{width} x {type}>"
-    return cg.writer.pure(f"shufflevector {source} {vector}, {source} poison, <{count} x i32> <{lanes}>")
-
-
-def _multiply_add(cg: Context, element: ScalarType, width: int, a: str, b: str, c: str) -> str:
-    type = cg.type(element, width)
-    if element.is_float:
-        return cg.writer.value(
-            cg.writer.call_text(type, f"llvm.fma.{cg.suffix(element, width)}", (type, a), (type, b), (type, c))
-        )
-    product = cg.writer.value(f"mul {type} {a}, {b}")
-    return cg.writer.value(f"add {type} {product}, {c}")
-
-
-def _multiply_bytes(cg: Context, work: _Work, k: Coord, sums: list[str]) -> list[str]:
-    """Adds the products of `step` k to the sums, four at a time."""
-    evaluation = Evaluation(cg)
-    columns = [column.plus(i) for column in work.columns for i in range(work.run)]
-    lhs = [_words(cg, evaluation, work, work.lhs, (row, k)) for row in work.rows]
-    rhs = [_words(cg, evaluation, work, work.rhs, (column, k)) for column in columns]
-    result = list(sums)
-    for word in range(work.step // 4):
-        for i, row in enumerate(lhs):
-            for j, column in enumerate(rhs):
-                at = i * len(columns) + j
-                arguments = (("i32", row[word]), ("i32", column[word]), ("i32", result[at]))
-                result[at] = cg.writer.value(cg.writer.call_text("i32", "llvm.nvvm.idp4a.s.s", *arguments))
-    return result
-
-
-def _words(cg: Context, evaluation: Evaluation, work: _Work, value: Value, place: tuple[Coord, Coord]) -> list[str]:
-    """`step` bytes along K as the 32-bit words that they pack."""
-    operand = evaluation.in_pieces(value, place, work.step, work.access)
-    count = work.step // 4
-    whole = cg.writer.pure(f"bitcast {cg.type(I8, work.step)} {operand} to {cg.type(I32, count)}")
-    return cg.lanes(whole, "i32", count)
+def _grouped(cg: Context, work: _Work, elements: Sequence[Lane]) -> list[str]:
+    type = cg.type(work.accumulator)
+    return [together(cg, elements[i : i + work.group], type) for i in range(0, len(elements), work.group)]

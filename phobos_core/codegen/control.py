@@ -6,33 +6,73 @@ Tokens order memory in the tile IR and are nothing here. A carried tile with a l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import TypeAlias
 
-from phobos_core.codegen.context import Context
+from phobos_core.codegen.context import Context, Turning
+from phobos_core.ir.integers import Linear
 from phobos_core.ir.module import Block, Op, Value
 from phobos_core.ir.types import TileType, TokenType
-from phobos_core.language.types import ScalarType
+from phobos_core.language.types import INDEX, ScalarType
 
 EmitBlock: TypeAlias = Callable[[Context, Block], None]
 
 
 def for_loop(cg: Context, op: Op, emit: EmitBlock) -> None:
-    """Tests before the first turn and, in the same place, before each other."""
+    """Tests before the first turn, and at the end of each turn for the next: what the body asks of the next is then
+    answered by the same comparison. Inside, what it runs `until` is false."""
     lo, hi, step = (cg.scalars[v] for v in op.operands[:3])
     (body,) = op.regions
     carried = op.operands[3:]
     w = cg.writer
-    loop = w.open_loop([cg.index, *_types(cg, carried)], [lo, *_operands(cg, carried)])
+    types, first = _types(cg, carried), _operands(cg, carried)
+    before, inside, end = w.label, w.fresh_label("for"), w.fresh_label("end")
+    flags = op.attrs.get("until", ())
+    w.branch(_going_on(cg, _less(cg, lo, hi), [cg.scalars[carried[n]] for n in flags]), inside, end)
+    w.start(inside)
+    loop = w.open_loop([cg.index, *types], [lo, *first])
     position, *names = loop.names
+    cg.loops.append(Turning(body.args[0], lo, step, loop, _alternating(cg, op)))
     _bind(cg, body.args[0], position)
     _bind_all(cg, body.args[1:], names)
-    inside = w.fresh_label("body")
-    w.branch(w.value(f"icmp slt {cg.index} {position}, {hi}"), inside, loop.exit)
-    w.start(inside)
+    for n in flags:
+        _bind(cg, body.args[1 + n], "false")
     emit(cg, body)
-    following = w.value(f"add {cg.index} {position}, {step}")
-    w.repeat_loop(loop, [following, *_operands(cg, body.ops[-1].operands)])
-    _bind_all(cg, op.results, names)
+    cg.loops.pop()
+    following = w.pure(f"add {cg.index} {position}, {step}")
+    yielded = body.ops[-1].operands
+    last = _operands(cg, yielded)
+    again = _going_on(cg, _less(cg, following, hi), [cg.scalars[yielded[n]] for n in flags])
+    w.close_loop(loop, again, [following, *last])
+    w.jump(end)
+    w.start(end)
+    _bind_all(
+        cg, op.results, [w.phi(t, (a, before), (b, loop.exit)) for t, a, b in zip(types, first, last, strict=True)]
+    )
+
+
+def _going_on(cg: Context, more: str, flags: Sequence[str]) -> str:
+    """Whether there is another turn, and none of the flags that end the loop is set."""
+    for flag in flags:
+        unset = cg.writer.pure(f"xor i1 {flag}, true")
+        more = cg.writer.pure(f"and i1 {more}, {unset}")
+    return more
+
+
+def _alternating(cg: Context, op: Op) -> dict[Value, int]:
+    """The carried indices that begin with 0 or 1 and change between the two."""
+    (body,) = op.regions
+    found = {}
+    for argument, first, last in zip(body.args[1:], op.operands[3:], body.ops[-1].operands, strict=True):
+        if argument.type == INDEX and cg.facts.linear(last) == Linear({argument: -1}, 1):
+            begin = cg.facts.constant(first)
+            if begin in (0, 1):
+                found[argument] = begin
+    return found
+
+
+def _less(cg: Context, a: str, b: str) -> str:
+    return cg.writer.pure(f"icmp slt {cg.index} {a}, {b}")
 
 
 def while_loop(cg: Context, op: Op, emit: EmitBlock) -> None:
@@ -79,7 +119,8 @@ def _types(cg: Context, values: Iterable[Value]) -> list[str]:
             case TokenType():
                 pass
             case TileType(element, _, layout) if layout is not None:
-                found += [cg.type(element, layout.vector)] * _runs(value)
+                width = _width(cg, value)
+                found += [cg.type(element, width)] * (_runs(value) * layout.vector // width)
             case ScalarType():
                 found.append(cg.type(value.type))
             case other:
@@ -91,7 +132,9 @@ def _operands(cg: Context, values: Iterable[Value]) -> list[str]:
     found: list[str] = []
     for value in values:
         if isinstance(value.type, TileType):
-            found += cg.registers[value]
+            element, whole, width = cg.type(value.type.element), _vector(value), _width(cg, value)
+            for run in cg.registers[value]:
+                found += [run] if width == whole else cg.lanes(run, element, whole)
         elif not isinstance(value.type, TokenType):
             found.append(cg.scalars[value])
     return found
@@ -101,13 +144,26 @@ def _bind_all(cg: Context, values: Sequence[Value], operands: Sequence[str]) -> 
     rest = iter(operands)
     for value in values:
         if isinstance(value.type, TileType):
-            cg.registers[value] = [next(rest) for _ in range(_runs(value))]
+            element, pieces = cg.type(value.type.element), _vector(value) // _width(cg, value)
+            cg.registers[value] = [cg.gathered(list(islice(rest, pieces)), element) for _ in range(_runs(value))]
         elif not isinstance(value.type, TokenType):
             cg.scalars[value] = next(rest)
 
 
 def _bind(cg: Context, value: Value, operand: str) -> None:
     cg.scalars[value] = operand
+
+
+def _width(cg: Context, value: Value) -> int:
+    """How many elements of a tile are carried together."""
+    assert isinstance(value.type, TileType)
+    return 1 if cg.takes_apart(value.type.element) else _vector(value)
+
+
+def _vector(value: Value) -> int:
+    assert isinstance(value.type, TileType)
+    assert value.type.layout is not None
+    return value.type.layout.vector
 
 
 def _runs(value: Value) -> int:

@@ -13,7 +13,7 @@ from phobos_core.codegen import memory
 from phobos_core.codegen.context import Context
 from phobos_core.codegen.statements import block
 from phobos_core.codegen.writer import SUBPROGRAM, Writer
-from phobos_core.ir import integers
+from phobos_core.ir import integers, intervals
 from phobos_core.ir.divisors import Vectors
 from phobos_core.ir.module import Kernel, Param
 from phobos_core.ir.ops import OPS
@@ -30,7 +30,8 @@ def module_text(kernel: Kernel) -> str:
     index = Index(kernel.body)
     # Codegen can ask nothing of the launch, so it leans on no assumed divisor.
     vectors = Vectors(replace(kernel, assumed=frozenset()), index)
-    cg = Context(kernel, writer, integers.of_kernel(kernel), index, vectors, shared=f"@{shared_name(kernel)}")
+    exact = intervals.of_kernel(kernel)
+    cg = Context(kernel, writer, integers.of_kernel(kernel), exact, index, vectors, shared=f"@{shared_name(kernel)}")
     # A host that raises a flag may have written to any tensor, and threads that meet at a barrier to one another's.
     acquires = any(op.name == "load_acquire" for op in index.ops)
     shares = acquires or any(op.name in ("sync", "store_run") or "each" in op.attrs for op in index.ops)

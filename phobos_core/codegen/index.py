@@ -6,10 +6,13 @@ own. So the elements' addresses differ by constants, which become immediate offs
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import gcd
 from typing import NamedTuple
 
 from phobos_core.codegen.context import Context
+from phobos_core.ir.integers import Linear
+from phobos_core.ir.module import Value
 
 # The type of coordinates, with the flags that their limits prove: no sum or product of them wraps.
 COORD = "nuw nsw i32"
@@ -77,6 +80,15 @@ def less(cg: Context, a: str, b: int) -> str:
     if a[0] != "%":
         return "true" if int(a) < b else "false"
     return cg.writer.pure(f"icmp ult i32 {a}, {b}")
+
+
+def linear(cg: Context, form: Linear, given: Mapping[Value, str]) -> str:
+    """The value of a form as an index operand, atoms that are `given` in place of what they are."""
+    total = str(form.constant)
+    for atom, coefficient in form.terms.items():
+        value = given.get(atom) or cg.scalars[atom]
+        total = add(cg, cg.index, mul(cg, cg.index, value, str(coefficient)), total)
+    return total
 
 
 class Coord(NamedTuple):

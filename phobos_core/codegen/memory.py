@@ -1,7 +1,6 @@
-"""Buffers, windows and addresses: which bytes an element of a view is, and whether it is inside the bounds.
+"""Buffers and windows: where they begin, how their elements are spaced, and whether one is inside the bounds.
 
-In: `alloc`, `flat` and `view` ops, coordinates. Out: pointers and conditions. Offsets of a window are uniform and
-computed once; what differs between threads is computed in 32 bits where the strides are static.
+In: `alloc`, `flat` and `view` ops, coordinates. Out: what `address` makes pointers of, and conditions.
 """
 
 from __future__ import annotations
@@ -10,8 +9,9 @@ from collections.abc import Sequence
 from math import prod
 
 from phobos_core.codegen import index
-from phobos_core.codegen.context import Context, Memory, Window
+from phobos_core.codegen.context import Context, Memory, Turning, Window
 from phobos_core.codegen.index import Coord
+from phobos_core.ir.integers import Linear
 from phobos_core.ir.module import Op, Param, Value
 from phobos_core.ir.tree import view_of
 from phobos_core.ir.types import MemType, ViewType
@@ -72,13 +72,11 @@ def window(cg: Context, op: Op) -> Window:
     view = op.result
     assert isinstance(view.type, ViewType)
     parts = view_of(cg.ir, view)
-    memory = cg.memories[parts.mem]
-    origin = element_pointer(cg, memory, parts.offsets, parts.stage)
     bounds = tuple(
         None if upper is None else _bounds(cg, offset, lower, upper, extent)
         for (lower, upper), offset, extent in zip(parts.bounds, parts.offsets, view.type.shape, strict=True)
     )
-    return Window(memory, origin, view.type.shape, bounds)
+    return Window(cg.memories[parts.mem], parts.offsets, parts.stage, view.type.shape, bounds)
 
 
 def element_pointer(cg: Context, memory: Memory, indices: Sequence[Value], stage: Value | None = None) -> str:
@@ -86,12 +84,34 @@ def element_pointer(cg: Context, memory: Memory, indices: Sequence[Value], stage
     elements = "0"
     for value, stride in zip(indices, memory.strides, strict=True):
         elements = index.add(cg, cg.index, elements, index.mul(cg, cg.index, cg.scalars[value], str(stride)))
-    size = memory.element.bytes
-    offset = index.mul(cg, "i64", index.resized(cg, elements, cg.index, "i64"), str(size))
-    if stage is not None:
-        number = index.resized(cg, cg.scalars[stage], cg.index, "i64")
-        offset = index.add(cg, "i64", offset, index.mul(cg, "i64", number, str(memory.stage_bytes)))
-    return advanced(cg, memory, memory.base, offset)
+    pointer = advanced(cg, memory, memory.base, bytes_of(cg, memory, elements))
+    return pointer if stage is None else advanced(cg, memory, pointer, stage_offset(cg, memory, stage))
+
+
+def stage_offset(cg: Context, memory: Memory, stage: Value) -> str:
+    """The bytes to a copy of a buffer; where a loop alternates between two, they do so themselves."""
+    form = cg.facts.linear(stage)
+    for turning in cg.loops:
+        for carried in turning.alternating:
+            if form in (Linear({carried: 1}, 0), Linear({carried: -1}, 1)):
+                return _alternating(cg, turning, carried, memory.stage_bytes)[form.constant]
+    number = index.resized(cg, cg.scalars[stage], cg.index, "i64")
+    return index.mul(cg, "i64", number, str(memory.stage_bytes))
+
+
+def _alternating(cg: Context, turning: Turning, carried: Value, size: int) -> tuple[str, str]:
+    """The bytes to the copy that is used in a turn of a loop, and to the other."""
+    now, then = (carried, size, 0), (carried, size, 1)
+    if now not in turning.made:
+        copies = 0, size
+        begin = turning.alternating[carried]
+        turning.made[now], turning.made[then] = cg.writer.alternating(turning.loop, copies[begin], copies[1 - begin])
+    return turning.made[now], turning.made[then]
+
+
+def bytes_of(cg: Context, memory: Memory, elements: str) -> str:
+    """A number of elements, an index value, as bytes."""
+    return index.mul(cg, "i64", index.resized(cg, elements, cg.index, "i64"), str(memory.element.bytes))
 
 
 def _bounds(cg: Context, offset: Value, lower: Value | None, upper: Value, extent: int) -> tuple[str, str]:
@@ -125,63 +145,6 @@ def valid(cg: Context, target: Window, at: Sequence[Coord]) -> str:
         if first != "0":
             condition = index.both(cg, condition, cg.writer.pure(f"icmp sge i32 {position}, {first}"))
     return condition
-
-
-def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
-    """The pointer to an element of a window.
-
-    What the innermost loop does not change comes first, and its structure is hidden: LLVM's loop strength reduction
-    would weigh every way to put the sum together, which takes longer than all the rest of its work and gains nothing.
-    """
-    memory = target.memory
-    constant = 0
-    offsets = []
-    for stride, coord in zip(memory.strides, at, strict=True):
-        if isinstance(stride, int):
-            constant += coord.offset * stride
-            offsets.append(0)
-        else:
-            offsets.append(coord.offset)
-    key = (target.origin, memory.strides, memory.element.bytes, tuple(c.base for c in at), tuple(offsets))
-    pointer = cg.writer.known(key)
-    if pointer is None:
-        pointer = _base_address(cg, target, at, offsets)
-        cg.writer.remember(key, pointer)
-    return advanced(cg, memory, pointer, str(constant * memory.element.bytes))
-
-
-def _base_address(cg: Context, target: Window, at: Sequence[Coord], offsets: Sequence[int]) -> str:
-    """The address of the coordinates' bases, moved by `offsets` along the axes whose stride is dynamic."""
-    memory, size = target.memory, target.memory.element.bytes
-    parts: dict[bool, list[str]] = {False: [], True: []}
-    for stride, coord, offset in zip(memory.strides, at, offsets, strict=True):
-        varies = coord.base is not None and cg.writer.varies(coord.base)
-        if isinstance(stride, int):
-            if coord.base is not None:
-                parts[varies].append(_distance(cg, coord, stride * size))
-            continue
-        pitch = index.mul(cg, "i64", index.resized(cg, stride, cg.index, "i64"), str(size))
-        if coord.base is not None:
-            base = index.resized(cg, coord.base, "i32", "i64", "zext")
-            parts[varies].append(index.mul(cg, "i64", base, pitch))
-        parts[False].append(index.mul(cg, "i64", pitch, str(offset)))
-    pointer = target.origin
-    for part in parts[False]:
-        pointer = advanced(cg, memory, pointer, part)
-    if parts[True] and pointer != memory.base:
-        type = f"ptr addrspace({memory.space})"
-        pointer = cg.writer.call(type, f"llvm.launder.invariant.group.p{memory.space}", (type, pointer))
-    for part in parts[True]:
-        pointer = advanced(cg, memory, pointer, part)
-    return pointer
-
-
-def _distance(cg: Context, coord: Coord, stride: int) -> str:
-    """The bytes from 0 to the coordinate's base as an i64 operand, computed in 32 bits where they fit."""
-    assert coord.base is not None
-    if coord.limit * stride < 1 << 31:
-        return index.resized(cg, index.mul(cg, index.COORD, coord.base, str(stride)), "i32", "i64", "zext")
-    return index.mul(cg, "i64", index.resized(cg, coord.base, "i32", "i64", "zext"), str(stride))
 
 
 def advanced(cg: Context, memory: Memory, pointer: str, offset: str) -> str:

@@ -21,6 +21,7 @@ from phobos_core.codegen.sweep import group_of, store_run
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.tree import held
 from phobos_core.ir.types import Patches, Rows, TileType, element_of
+from phobos_core.language.targets import LANES
 
 # Values whose elements are known, with the operand of each run of a patch, or of each row of one in `Rows`.
 Given: TypeAlias = Mapping[Value, Sequence[str]]
@@ -53,8 +54,12 @@ class Patch:
 
 def patch_of(cg: Context, layout: Patches, shape: tuple[int, ...], number: Coord, turn: int = 0) -> Patch:
     """The patch with this number of a tile."""
-    r, c = index.divided(cg, number, layout.columns)
-    rows = [index.clamped(cg, r.plus(i * layout.rows), shape[0]) for i in range(layout.tm)]
+    r, c = _in_grid(cg, layout, number)
+    rows: list[tuple[Coord, str]] = []
+    for i in range(layout.tm // layout.height):
+        run, inside = index.clamped(cg, r.plus(i * layout.rows), shape[0] // layout.height)
+        first = index.scaled(cg, run, layout.height)
+        rows += [(first.plus(j), inside) for j in range(layout.height)]
     runs = range(layout.tn // layout.vector)
     columns = [index.clamped(cg, c.plus(j * layout.columns), shape[1] // layout.vector) for j in runs]
     return Patch(
@@ -65,6 +70,19 @@ def patch_of(cg: Context, layout: Patches, shape: tuple[int, ...], number: Coord
         tuple(index.scaled(cg, x, layout.vector) for x, _ in columns),
         tuple(inside for _, inside in rows),
         tuple(inside for _, inside in columns),
+    )
+
+
+def _in_grid(cg: Context, layout: Patches, number: Coord) -> tuple[Coord, Coord]:
+    """The row and the column in the grid of patches."""
+    if not layout.across:
+        return index.divided(cg, number, layout.columns)
+    block, lane = index.divided(cg, number, LANES)
+    block_row, block_column = index.divided(cg, block, layout.columns // layout.across)
+    row, column = index.divided(cg, lane, layout.across)
+    return (
+        index.total(cg, index.scaled(cg, block_row, LANES // layout.across), row),
+        index.total(cg, index.scaled(cg, block_column, layout.across), column),
     )
 
 
@@ -80,10 +98,13 @@ def turns(cg: Context, layout: Patches | Rows) -> Iterator[tuple[int, Coord, str
             yield turn, thread._replace(limit=left).plus(turn * threads), index.less(cg, cg.thread, left)
 
 
-def sweep(cg: Context, store: Op, layout: Patches, vector: int) -> None:
+def sweep(cg: Context, store: Op, layout: Patches, vector: int, *, down: bool = False) -> None:
     """A store without a contraction of what registers hold."""
     view, value, _ = store.operands
     target = cg.windows[view]
+    if down:
+        _sweep_down(cg, target, value, layout)
+        return
     group = group_of(cg, value, vector)
     for turn, number, condition in turns(cg, layout):
         with cg.writer.guarded(condition):
@@ -91,12 +112,44 @@ def sweep(cg: Context, store: Op, layout: Patches, vector: int) -> None:
             store_patch(cg, target, value, patch, vector, in_registers(cg, value, patch), group)
 
 
-def hold(cg: Context, op: Op, layout: Patches, vector: int) -> None:
+def _sweep_down(cg: Context, target: Window, value: Value, layout: Patches) -> None:
+    """All that every thread has is read before any of it is stored."""
+    ready: list[tuple[Place, str]] = []
+    for turn, number, condition in turns(cg, layout):
+        with cg.writer.guarded(condition):
+            patch = patch_of(cg, layout, target.shape, number, turn)
+            places = [place for place, _ in patch.places(cg)]
+            ready += zip(places, _down(cg, value, patch), strict=True)
+            if condition != "true":
+                _store_all(cg, target, ready)
+    _store_all(cg, target, ready)
+
+
+def _store_all(cg: Context, target: Window, ready: list[tuple[Place, str]]) -> None:
+    for place, element in ready:
+        store_run(cg, target, place, element, 1)
+    ready.clear()
+
+
+def _down(cg: Context, value: Value, patch: Patch) -> list[str]:
+    """The elements of a patch row by row, read in its runs of rows."""
+    layout, evaluation = patch.layout, Evaluation(cg)
+    type = cg.type(element_of(value.type))
+    rows: list[tuple[str, ...]] = []
+    for first in patch.rows[:: layout.height]:
+        runs = [evaluation.at(value, (first, column), layout.height, down=True) for column in patch.columns]
+        rows += zip(*(cg.lanes(run, type, layout.height) for run in runs), strict=True)
+    return [element for row in rows for element in row]
+
+
+def hold(cg: Context, op: Op, layout: Patches, vector: int, *, down: bool = False) -> None:
     """A hold without a contraction."""
     (value,) = op.operands
 
     def runs(number: Coord, turn: int) -> list[str]:
         patch = patch_of(cg, layout, _tile(value).shape, number, turn)
+        if down:
+            return _down(cg, value, patch)
         return runs_of(cg, value, patch, vector, in_registers(cg, value, patch))
 
     keep(cg, op.result, runs)

@@ -105,8 +105,8 @@ def _load(cg: Context, op: Op) -> None:
 
 def _hold(cg: Context, op: Op) -> None:
     match op.attrs["schedule"]:
-        case PatchSweep(layout, vector):
-            patches.hold(cg, op, layout, vector)
+        case PatchSweep(layout, vector, down):
+            patches.hold(cg, op, layout, vector, down=down)
         case RowSweep(layout):
             patches.hold(cg, op, layout.patches, 1)
         case RowFold() as schedule:
@@ -121,8 +121,8 @@ def _store(cg: Context, op: Op) -> None:
     match op.attrs["schedule"]:
         case Sweep(vector):
             sweep(cg, op, vector)
-        case PatchSweep(layout, vector):
-            patches.sweep(cg, op, layout, vector)
+        case PatchSweep(layout, vector, down):
+            patches.sweep(cg, op, layout, vector, down=down)
         case RowSweep(layout):
             patches.sweep(cg, op, layout.patches, 1)
         case RowFold() as schedule:

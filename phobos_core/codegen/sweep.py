@@ -9,6 +9,7 @@ from __future__ import annotations
 from math import prod
 
 from phobos_core.codegen import access, index, memory
+from phobos_core.codegen.address import address
 from phobos_core.codegen.context import Context, Window
 from phobos_core.codegen.evaluate import Evaluation, Place
 from phobos_core.codegen.index import Coord
@@ -67,7 +68,7 @@ def _group(cg: Context, target: Window, value: Value, vector: int, turns: list[C
 
 def store_run(cg: Context, target: Window, place: Place, operand: str, width: int, condition: str = "true") -> None:
     condition = index.both(cg, condition, memory.valid(cg, target, place))
-    access.store(cg, target.memory, memory.address(cg, target, place), operand, width, condition)
+    access.store(cg, target.memory, address(cg, target, place), operand, width, condition)
 
 
 def run_place(cg: Context, shape: tuple[int, ...], vector: int, turn: Coord) -> Place:
@@ -103,7 +104,5 @@ def load_runs(cg: Context, op: Op) -> None:
     for start in range(0, runs, layout.threads):
         place = run_place(cg, window.shape, layout.vector, index.fixed(start // layout.threads))
         condition = "true" if start + layout.threads <= runs else index.less(cg, cg.thread, runs - start)
-        condition = index.both(cg, condition, memory.valid(cg, window, place))
-        pointer = memory.address(cg, window, place)
-        held.append(access.load(cg, window.memory, pointer, layout.vector, condition))
+        held.append(access.load_run(cg, op, place, layout.vector, condition))
     cg.registers[result] = held

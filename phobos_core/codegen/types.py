@@ -96,3 +96,8 @@ def splat(operand: str, type: str, width: int) -> str | None:
     if width == 1:
         return operand
     return None if operand.startswith("%") else f"splat ({type} {operand})"
+
+
+def lane(vector: str) -> str | None:
+    """An element of a constant that `splat` gave; None of any other operand."""
+    return vector[:-1].rsplit(" ", 1)[1] if vector.startswith("splat (") else None

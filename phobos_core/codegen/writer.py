@@ -2,24 +2,31 @@
 
 Nothing here knows the tile IR. `value` appends an instruction and names its result; `pure` also remembers it, so that
 asking again for the same one gives the same name wherever the first still dominates (address arithmetic repeats a
-lot, and text that is not written need not be parsed).
+lot, and text that is not written need not be parsed), and writes it before the loops that do not change its operands.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # The metadata node of the function; nodes that this writer makes are numbered from the next.
 SUBPROGRAM = 9
 # The hint for a loop that LLVM should leave as it is written.
 ROLLED = '!"llvm.loop.unroll.disable"'
+_NAME = re.compile(r"%[\w.]+")
 
 
 @dataclass(slots=True)
 class Loop:
-    """A loop being written: `head` is its block, `slots` the lines where its phis go once their values are known."""
+    """A loop being written: `head` is its block, `slots` the lines where its phis go once their values are known. What
+    its body numbers comes after `birth`.
+
+    `before` are instructions that go to line `place`, in front of it, `first` those right after the phis; `further` are
+    more phis: name, type, where it starts and what it is next.
+    """
 
     entry: str
     head: str
@@ -28,6 +35,12 @@ class Loop:
     names: list[str]
     types: list[str]
     initial: list[str]
+    birth: int
+    place: int
+    before: list[str] = field(default_factory=list)
+    hoisted: dict[str, str] = field(default_factory=dict)
+    first: list[str] = field(default_factory=list)
+    further: list[tuple[str, str, str, str]] = field(default_factory=list)
 
 
 class Writer:
@@ -35,6 +48,7 @@ class Writer:
     (metadata) are what the module must have for it."""
 
     __slots__ = (
+        "_births",
         "_blocks",
         "_known",
         "_locations",
@@ -58,7 +72,9 @@ class Writer:
         self._locations: dict[int, int] = {}
         self._next = 0
         self._blocks = 0
-        self._loops = [0]
+        self._loops: list[Loop] = []
+        # Of the values that have a name and no number: the number after which they might have stood.
+        self._births: dict[str, int] = {}
         self._suffix = ""
         self._known: dict[Hashable, str] = {}
         self._scopes: list[list[Hashable]] = [[]]
@@ -93,9 +109,37 @@ class Writer:
         """An instruction without effects that gives the same result wherever it stands."""
         name = self._known.get(text)
         if name is None:
-            name = self.value(text)
+            loop = self._outermost_unchanging(text)
+            name = self.value(text) if loop is None else self._hoisted(loop, text)
             self.remember(text, name)
         return name
+
+    def _outermost_unchanging(self, text: str) -> Loop | None:
+        """The outermost of the loops around, innermost first, in which no operand changes."""
+        found = None
+        if self._loops:
+            last = max((self._birth(name) for name in _NAME.findall(text)), default=-1)
+            for loop in reversed(self._loops):
+                if last >= loop.birth:
+                    break
+                found = loop
+        return found
+
+    def _hoisted(self, loop: Loop, text: str) -> str:
+        name = loop.hoisted.get(text)
+        if name is None:
+            name = loop.hoisted[text] = self._named("h", loop.birth - 1)
+            loop.before.append(f"  {name} = {text}{self._suffix}")
+        return name
+
+    def _named(self, letter: str, birth: int) -> str:
+        name = f"%{letter}{len(self._births)}"
+        self._births[name] = birth
+        return name
+
+    def _birth(self, name: str) -> int:
+        """Values of no number and no birth are the parameters."""
+        return int(name[1:]) if name[1].isdigit() else self._births.get(name, -1)
 
     def known(self, key: Hashable) -> str | None:
         """What `remember` was told, where that still dominates."""
@@ -170,26 +214,53 @@ class Writer:
         """(value, block) pairs."""
         return self.value(f"phi {type} " + ", ".join(f"[ {v}, %{b} ]" for v, b in incoming))
 
-    def varies(self, name: str) -> bool:
-        """Whether a value was made inside the innermost loop."""
-        return int(name[1:]) >= self._loops[-1]
+    def varies(self, name: str, loop: Loop | None = None) -> bool:
+        """Whether a value was made inside a loop, the innermost one if none is named."""
+        if loop is None and not self._loops:
+            return True
+        return self._birth(name) >= (loop or self._loops[-1]).birth
+
+    def depth(self, operand: str) -> int:
+        """In how many of the loops around an operand changes."""
+        birth = self._birth(operand) if operand.startswith("%") else -1
+        return sum(birth >= loop.birth for loop in self._loops)
+
+    def moving(self, loop: Loop, type: str, start: str, step: str) -> str:
+        """A pointer that is `start` in the first turn of a loop and `step` bytes further in each next; neither changes
+        in the loop. It moves at the beginning of a turn, so that no more of it than the present place is kept."""
+        before = self.pure(f"getelementptr i8, {type} {start}, i64 {self.pure(f'sub i64 0, {step}')}")
+        last, name = self._named("m", loop.birth), self._named("m", loop.birth)
+        loop.further.append((last, type, before, name))
+        loop.first.append(f"  {name} = getelementptr i8, {type} {last}, i64 {step}{self._suffix}")
+        return name
+
+    def alternating(self, loop: Loop, start: int, other: int) -> tuple[str, str]:
+        """Two i64 that are `start` and `other` in the first turn of a loop, and change places in each next one."""
+        now, then = self._named("m", loop.birth), self._named("m", loop.birth)
+        loop.further.append((now, "i64", str(start), then))
+        loop.first.append(f"  {then} = xor i64 {now}, {start ^ other}{self._suffix}")
+        return now, then
 
     # Loops: open_loop, the body, close_loop; whatever the body remembers is forgotten at the close.
 
     def open_loop(self, types: list[str], initial: list[str]) -> Loop:
         """Jumps to a new block that starts with one phi per carried value, named in the result."""
         entry, head, exit = self.label, self.fresh_label("loop"), self.fresh_label("exit")
+        place = len(self.lines)
+        self.lines.append("")
         self.jump(head)
         self.start(head)
         self._scopes.append([])
-        self._loops.append(self._next)
+        birth = self._next
         names, slots = [], []
         for _ in types:
             names.append(f"%{self._next}")
             slots.append(len(self.lines))
             self._next += 1
             self.lines.append("")
-        return Loop(entry, head, exit, slots, names, types, initial)
+        loop = Loop(entry, head, exit, slots, names, types, initial, birth, place)
+        self._loops.append(loop)
+        return loop
 
     def close_loop(self, loop: Loop, condition: str, following: list[str], hint: str = "") -> None:
         """Goes round again with `following` while `condition` holds; writes the phis. `hint` is a metadata node."""
@@ -215,8 +286,13 @@ class Writer:
         for slot, name, type, first, later in zip(
             loop.slots, loop.names, loop.types, loop.initial, following, strict=True
         ):
-            self.lines[slot] = (
-                f"  {name} = phi {type} [ {first}, %{loop.entry} ], [ {later}, %{self.label} ]{self._suffix}"
-            )
+            self.lines[slot] = self._carried(loop, name, type, first, later)
+        further = [self._carried(loop, *phi) for phi in loop.further]
+        if further:
+            self.lines[loop.slots[-1]] = "\n".join([self.lines[loop.slots[-1]], *further, *loop.first])
+        self.lines[loop.place] = "\n".join(loop.before)
         for text in self._scopes.pop():
             del self._known[text]
+
+    def _carried(self, loop: Loop, name: str, type: str, first: str, later: str) -> str:
+        return f"  {name} = phi {type} [ {first}, %{loop.entry} ], [ {later}, %{self.label} ]{self._suffix}"

@@ -1,7 +1,8 @@
 """Races, uninitialised reads and unwaited copies: each access compared with what its granules remember.
 
-Two accesses race if they are by different threads of a block, touch a common granule, one of them writes, and no
-barrier orders them. Writes of the same value do not race, nor do atomic and other strong accesses among themselves.
+Two accesses race if they are by different threads, touch a common granule, one of them writes, and nothing orders them:
+within a block a barrier, between blocks a flag or an atomic, as in a grid barrier. Writes of the same value do not
+race, nor do atomic and other strong accesses among themselves.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from phobos_core.emulator.between_blocks import BlockOrder
 from phobos_core.emulator.clocks import (
     BLOCK_SHIFT,
     PENDING,
@@ -80,6 +82,7 @@ class RaceChecker:
     geometry: Geometry
     recorder: Recorder
     clocks: Clocks
+    between: BlockOrder
     sites: list[Instruction | None] = field(default_factory=lambda: [None])
     pending_copies: int = 0
 
@@ -110,6 +113,9 @@ class RaceChecker:
         late = touch.shadow.late(writes, touch.note)
         if late is not None:
             self._check_order(touch, writes, late, "reads", "written")
+        if self._between_blocks(touch):
+            self._check_blocks(touch, writes, None, "reads", "written")
+            touch.shadow.note_block(touch.note)
         touch.shadow.note(touch.note, self.clocks)
 
     def before_write(self, touch: Touch, changes: Callable[[], Mask]) -> None:
@@ -121,6 +127,10 @@ class RaceChecker:
         late = touch.shadow.late(writes, touch.note)
         if late is not None:
             self._check_order(touch, writes, late & touch.per_granule(changes()), "writes", "written")
+        if self._between_blocks(touch):
+            self._check_blocks(touch, writes, changes, "writes", "written")
+            for readers in touch.shadow.block_readers(touch.note):
+                self._check_blocks(touch, readers, changes, "writes", "read")
         touch.leave()
 
     def after_write(self, touch: Touch, lost: Mask) -> None:
@@ -129,9 +139,13 @@ class RaceChecker:
             return
         left = touch.writes()
         difference = left ^ touch.entries
-        # Blocks do not race with each other here, since nothing orders them.
         beaten = touch.per_granule(lost) & (difference >> BLOCK_SHIFT == 0) & (difference & THREAD_BITS != 0)
         winners = np.flatnonzero(beaten)
+        foreign = np.flatnonzero(touch.per_granule(lost) & (difference >> BLOCK_SHIFT != 0))
+        if foreign.size and touch.shadow.shared_by_blocks:
+            at = int(foreign[0])
+            rival = self._block_name(int(left.ravel()[at]))
+            self._report(touch, at, f"writes what {rival} writes with another value at the same time", touch.site)
         if winners.size:
             at = int(winners[0])
             other = thread_of(int(left.ravel()[at]))
@@ -143,14 +157,50 @@ class RaceChecker:
         writes = touch.writes()
         if touch.store.space == "shared":
             self._check_usable(touch, writes)
+        site = touch.site
+        blocks = self._between_blocks(touch)
+        orders = blocks and self.between.orders(site)
+        places = (id(touch.store), touch.rows * touch.per_lane, touch.moment.lanes)
+        if orders and site.opcode in ("ld", "ldu"):
+            self.between.acquire(*places)
         late = touch.shadow.late(writes, touch.note)
         if late is not None:
             self._check_order(touch, writes, late & (writes & STRONG == 0), "accesses", "written")
+        if blocks:
+            self._check_blocks(touch, np.where(writes & STRONG, 0, writes), None, "accesses", "written")
         if writes_too:
             self._check_readers(touch)
             touch.leave(STRONG)
+        if orders and writes_too:
+            self.between.release(*places, acquires=site.opcode == "atom")
 
     # Comparing
+
+    def _between_blocks(self, touch: Touch) -> bool:
+        return touch.shadow.shared_by_blocks and self.geometry.blocks > 1
+
+    def _check_blocks(
+        self, touch: Touch, others: Index, changes: Callable[[], Mask] | None, verb: str, done: str
+    ) -> None:
+        """Reports accesses of other blocks that nothing orders before this one."""
+        foreign = (others != 0) & ((others ^ touch.entries) >> BLOCK_SHIFT != 0)
+        if not np.count_nonzero(foreign):
+            return
+        if changes is not None:
+            foreign &= touch.per_granule(changes())
+        at = np.flatnonzero(foreign)
+        other = others.ravel()[at]
+        unordered = self.between.unordered(touch.moment, at // touch.per_lane, other)
+        for number in np.unique((other[unordered] >> SITE_SHIFT) & SITE_LIMIT):
+            chosen = np.flatnonzero(unordered & ((other >> SITE_SHIFT) & SITE_LIMIT == number))[0]
+            site = self.sites[int(number)]
+            where = "" if site is None else f" at line {site.line}" if site.line else f" at PTX line {site.ptx_line}"
+            who = self._block_name(int(other[chosen]))
+            message = f"{verb} what {who} has {done}{where} with no flag or grid barrier between"
+            self._report(touch, int(at[chosen]), message, site)
+
+    def _block_name(self, entry: int) -> str:
+        return f"block {self.geometry.block_name(entry >> BLOCK_SHIFT)}"
 
     def _check_order(self, touch: Touch, others: Index, late: Array, verb: str, done: str) -> None:
         foreign = (others ^ touch.entries) & THREAD_BITS != 0

@@ -117,6 +117,13 @@ class Clocks:
         self.warps_synced = True
         self._publish()
 
+    def after_release(self, numbers: Index) -> None:
+        """What these warps, counted through all blocks, do from now on is not what they have released."""
+        blocks, warps = np.divmod(numbers, self.geometry.warps)
+        self.known[blocks, warps, warps] += 1
+        self.warps_synced = True
+        self._publish()
+
     def _warps(self, mask: Mask) -> Mask:
         g = self.geometry
         met = np.zeros((g.blocks, g.warps), np.bool_)

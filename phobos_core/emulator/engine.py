@@ -20,6 +20,7 @@ from phobos_core.emulator.groups import Group, Join
 from phobos_core.emulator.machine import Active, Geometry, Mask, Recorder
 from phobos_core.emulator.program import Barrier, Branch, End, Jump, Program, Switch
 from phobos_core.emulator.ptx import Instruction
+from phobos_core.emulator.waits import hanging_grid
 
 # Polls of one group before others get a turn, and turns before a hang is looked for.
 POLLS_PER_TURN = 64
@@ -40,6 +41,7 @@ class Engine:
     runnable: list[Group] = field(default_factory=list)
     joins: dict[int, Join] = field(default_factory=dict)
     barriers: Barriers = field(init=False)
+    present: Mask = field(init=False)
     # For telling a hang from a wait: polls since the last turn, turns, what else has happened, and a turn to compare.
     polls: int = 0
     turns: int = 0
@@ -53,6 +55,7 @@ class Engine:
 
     def run(self, present: Mask) -> None:
         """Runs all present lanes to their end."""
+        self.present = present
         self.runnable = [Group(self._active(present), 0, None)]
         self.joins = {}
         self.barriers.reset()
@@ -249,8 +252,12 @@ class Engine:
         for free in (self._blocks_without, self._warps_without, np.logical_not):
             if self._release_joins(free):
                 return
-        message = "the thread waits for a value that no running thread of the grid writes"
-        raise self.recorder.halt("deadlock", message, site, int(group.active.lanes[0]))
+        polling = [(self.program.blocks[each.block].site, each.active) for each in self.runnable if each is not group]
+        at_barriers = [(each.barrier.site, each.group.active) for each in self.barriers.waiting]
+        waiting = [(site, group.active), *polling, *at_barriers]
+        message = hanging_grid(self.geometry, self.present, site, waiting)
+        alone = self.geometry.blocks == 1
+        raise self.recorder.halt("deadlock", message, site, int(group.active.lanes[0]) if alone else None)
 
     def _unblock(self) -> None:
         """Nothing runs and some groups wait: lets go who can, or says that the kernel hangs."""

@@ -14,6 +14,7 @@ import numpy as np
 from phobos_core.emulator.arguments import bind
 from phobos_core.emulator.async_copies import AsyncCopies
 from phobos_core.emulator.banks import BankCounter
+from phobos_core.emulator.between_blocks import BlockOrder, has_fences
 from phobos_core.emulator.checks import RaceChecker
 from phobos_core.emulator.clocks import Clocks
 from phobos_core.emulator.decode import Decoder, Registers
@@ -62,7 +63,10 @@ class _Launch:
         memory.add_variables(variables)
         banks = BankCounter(geometry) if self.profile else None
         memory.shared.observer = banks.see if banks else None
-        races = RaceChecker(geometry, recorder, Clocks(geometry)) if self.checks else None
+        races = None
+        if self.checks:
+            clocks = Clocks(geometry)
+            races = RaceChecker(geometry, recorder, clocks, BlockOrder(geometry, clocks, has_fences(kernel)))
         everyone = Active.of(np.ones(geometry.lanes, np.bool_))
         copies = AsyncCopies(geometry.lanes, races)
         specials = special_registers(geometry, shared.size, self.dynamic_shared)
@@ -101,6 +105,7 @@ class _Launch:
                 copies.reset()
                 if races:
                     races.clocks.reset()
+                    races.between.reset()
                 engine.run(geometry.block_of < total - first)
         arguments.copy_out()
         stats = Stats(engine.instructions, engine.lane_instructions)

@@ -91,6 +91,11 @@ class Geometry:
         x, y, _ = self.grid
         return number % x, number // x % y, number // (x * y)
 
+    def block_name(self, block: int) -> str:
+        """A block of the batch as messages call it: its number, or in a grid of several axes its coordinates."""
+        x, y, z = self.block_coordinates(block * self.threads)
+        return str(x) if self.grid[1:] == (1, 1) else f"({x}, {y}, {z})"
+
     def thread_coordinates(self, lane: int) -> Coordinates:
         number = int(self.thread_of[lane])
         x, y, _ = self.block

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from phobos_core.emulator.clocks import (
+    BLOCK_SHIFT,
     CLOCK_SHIFT,
     READ_IN_BLOCK,
     READ_IN_WARP,
@@ -57,6 +58,9 @@ class Shadow:
     shared_by_blocks: bool
     writes: Index
     reads: Index
+    # Of memory that blocks share: of the blocks that have read a granule, one early and the latest.
+    early_readers: Index | None = None
+    late_readers: Index | None = None
     notes: list[Note] = field(default_factory=list)
     noted: int = 0
     version: int = -1
@@ -70,6 +74,9 @@ class Shadow:
     def clear(self) -> None:
         self.writes[:] = 0
         self.reads[:] = 0
+        for readers in (self.early_readers, self.late_readers):
+            if readers is not None:
+                readers[:] = 0
         self.notes = []
         self.noted = 0
 
@@ -94,6 +101,25 @@ class Shadow:
             return None
         late: Array = (found - self._by_row(access.moment.floors, access)).view(np.uint64) < SAME_BLOCK
         return late if np.count_nonzero(late) else None
+
+    # Readers in other blocks
+
+    def note_block(self, read: Note) -> None:
+        """Of readers by one instruction the first lane's and the last lane's stay, so two blocks if there are more."""
+        if self.early_readers is None or self.late_readers is None:
+            self.early_readers, self.late_readers = np.zeros_like(self.reads), np.zeros_like(self.reads)
+        entries = np.broadcast_to(self.entries(read).reshape(-1, 1), (read.rows.size, read.per_lane))
+        late, early = (each.reshape(-1, read.per_lane) for each in (self.late_readers, self.early_readers))
+        late[read.rows] = entries
+        old = early[read.rows]
+        kept = (old != 0) & ((old ^ entries) >> BLOCK_SHIFT != 0)
+        early[read.rows[::-1]] = np.where(kept, old, entries)[::-1]
+
+    def block_readers(self, write: Note) -> tuple[Index, ...]:
+        if self.early_readers is None or self.late_readers is None:
+            return ()
+        both = (self.early_readers, self.late_readers)
+        return tuple(self.rows(each, write.per_lane).take(write.rows, axis=0) for each in both)
 
     # Readers
 

@@ -11,7 +11,7 @@ only their indices tell whether they meet.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeAlias
 
@@ -213,6 +213,8 @@ class Accesses:
                 return None
 
     def _patches(self, layout: Patches, region: Region) -> ThreadMap:
+        if (layout.height, layout.across) != (1, 0):
+            return ("patches", replace(layout, tm=layout.height, tn=layout.vector), self._where(region))
         return self._grid(layout.rows, layout.columns, layout.vector, region)
 
     def _grid(self, rows: int, columns: int, vector: int, region: Region) -> ThreadMap:

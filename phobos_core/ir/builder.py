@@ -173,9 +173,10 @@ class Builder:
         assert len(shape) == len(mem.type.shape)
         return self.view(mem, [self.index(0)] * len(shape), shape, stage=stage)
 
-    def load(self, view: Value, token: Value, layout: Layout | None = None) -> Value:
+    def load(self, view: Value, token: Value, layout: Layout | None = None, *, condition: Value | None = None) -> Value:
         assert isinstance(view.type, ViewType)
-        return self.op("load", (view, token), (TileType(view.type.element, view.type.shape, layout),)).result
+        operands = (view, token) if condition is None else (view, token, condition)
+        return self.op("load", operands, (TileType(view.type.element, view.type.shape, layout),)).result
 
     def hold(self, tile: Value, layout: Layout) -> Value:
         assert isinstance(tile.type, TileType)

@@ -83,9 +83,12 @@ class _Analysis:
         """The op and what is in it, once around."""
         head = {"for": 3, "while": 0, "if": 1}[op.name]
         carried = op.operands[head:]
-        if op.name == "for" and not self.values.isdisjoint(op.operands[:3]):
-            self.splits.add(op)
-            self.values.add(op.regions[0].args[0])
+        if op.name == "for":
+            if not self.values.isdisjoint(op.operands[:3]):
+                self.splits.add(op)
+                self.values.add(op.regions[0].args[0])
+            if any(op.regions[0].args[1 + n] in self.values for n in op.attrs.get("until", ())):
+                self.splits.add(op)
         if op.name == "if" and op.operands[0] in self.values:
             self.splits.add(op)
         for region in op.regions:

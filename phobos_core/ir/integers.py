@@ -16,11 +16,12 @@ from math import gcd
 
 from phobos_core.analysis.symbolic import truncated_division, truncated_remainder
 from phobos_core.ir.module import Block, Kernel, Op, Value
+from phobos_core.language.targets import LANES
 from phobos_core.language.types import INDEX, Kind, ScalarType
 
 # No tensor has more elements along an axis: 2^47 bytes is more than a GPU addresses.
-_MAX_EXTENT = 1 << 47
-_MAX_GRID = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
+MAX_EXTENT = 1 << 47
+MAX_GRID = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ class Integers:
 
     def declare_extent(self, value: Value, multiple: int = 1) -> None:
         """A dynamic dimension, known to be a multiple of a number."""
-        self.declare(value, Range(1, _MAX_EXTENT, multiple, 0))
+        self.declare(value, Range(1, MAX_EXTENT, multiple, 0))
 
     def declare_loop(self, variable: Value, lo: Value, hi: Value, step: Value) -> None:
         """The loop variable of `for (v = lo; v < hi; v += step)`, inside the body."""
@@ -187,7 +188,10 @@ class Integers:
             case "const":
                 self._linear[result] = Linear({}, int(op.attrs["value"]))
             case "ctx":
-                self.declare(result, self._context(op.attrs["field"]))
+                known = self._context(op.attrs["field"])
+                if known.modulus == 0:
+                    self._linear[result] = Linear({}, known.residue)
+                self.declare(result, known)
             case "convert":
                 source = op.operands[0].type
                 if isinstance(source, ScalarType):
@@ -239,19 +243,22 @@ class Integers:
         name, _, axis = field.partition(".")
         match name:
             case "block":
-                return Range(0, _MAX_GRID[axis] - 1)
+                return Range(0, MAX_GRID[axis] - 1)
             case "blocks":
-                return Range(1, _MAX_GRID[axis])
+                return Range(1, MAX_GRID[axis])
             case "threads":
                 return Range.exactly(self._threads)
             case "lanes":
-                return Range.exactly(32)
+                return Range.exactly(LANES)
+            case "warps":
+                return Range.exactly(self._threads // LANES)
             case "thread":
-                return Range(0, self._threads - 1)
+                last = self._threads - 1
             case "lane":
-                return Range(0, 31)
+                last = min(self._threads, LANES) - 1
             case _:
-                return Range(0, self._threads // 32)
+                last = (self._threads - 1) // LANES
+        return Range(0, last) if last else Range.exactly(0)
 
 
 def of_kernel(kernel: Kernel, believed: frozenset[str] = frozenset()) -> Integers:

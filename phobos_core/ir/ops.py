@@ -107,11 +107,11 @@ _TABLE = (
         "alloc",
         "A shared buffer of the CTA, uninitialised, live from here to its last use. `stages` copies lie one after "
         "the other (pipelining); `pitch` is the row length in elements when padded; `offset` is set on placement. "
-        "`temporary` marks one that is no tile of the source.",
+        "`temporary` marks one that is no tile of the source, `turned` one that holds such a tile transposed.",
         "",
         "mem shared, token",
         attrs=("name", "stages"),
-        optional=("pitch", "offset", "temporary"),
+        optional=("pitch", "offset", "temporary", "turned"),
     ),
     OpDef("flat", "The buffer [R, C] seen as [1, R * C]; same bytes, same token chain.", "mem", "mem"),
     OpDef(
@@ -126,8 +126,9 @@ _TABLE = (
     ),
     OpDef(
         "load",
-        "The tile of elements behind a view; with a layout on the result, held in registers from here.",
-        "view, token",
+        "The tile of elements behind a view; with a layout on the result, held in registers from here. Where the bool "
+        "does not hold, nothing is read and the elements may be any.",
+        "view, token, [bool]",
         "tile",
         effect="read",
     ),
@@ -222,8 +223,8 @@ _TABLE = (
         "async_copy",
         "cp.async from a global view to a shared view of the same shape; outside elements become 0. `vector` elements "
         "at a time, spread as Cyclic(threads, vector). Visible to the issuing thread after the wait, to others after "
-        "a barrier that follows it.",
-        "dst view, src view, dst token, src token",
+        "a barrier that follows it. Where the bool does not hold, nothing is copied.",
+        "dst view, src view, dst token, src token, [bool]",
         "token",
         attrs=("vector",),
         effect="write",
@@ -268,11 +269,12 @@ _TABLE = (
     # Control. Carried values follow the fixed operands, are the block arguments (after the loop variable) and results.
     OpDef(
         "for",
-        "for (i = lo; i < hi; i += step). Region: (i, carried..), yields carried. step is positive.",
+        "for (i = lo; i < hi; i += step). Region: (i, carried..), yields carried. step is positive. `until` has "
+        "numbers of carried bools: once one is true, the iterations left change nothing, and need not be run.",
         "lo, hi, step, carried..",
         "carried..",
         regions=1,
-        optional=("unroll", "unrolled", "whole"),
+        optional=("unroll", "unrolled", "whole", "until"),
         effect="control",
     ),
     OpDef(

@@ -29,7 +29,8 @@ class Contraction:
 
     The elements are spread as `Patches`: neighbouring threads work on neighbouring elements, so that their accesses
     meet different banks. `run` is a power of two that divides tn and the extent of the columns; the epilogue and an
-    operand whose last axis is the columns are accessed `run` elements at a time where alignment allows.
+    operand whose last axis is the columns are accessed `run` elements at a time where alignment allows, and a left
+    operand that lies column by column `height` rows at a time.
     Elements past the extents are computed on clamped indices and not stored.
     `use_dp4a` takes four k a step (i8, `transposed`, K a multiple of 4).
     """
@@ -40,10 +41,12 @@ class Contraction:
     columns: int
     use_dp4a: bool
     run: int = 1
+    height: int = 1
+    across: int = 0
 
     def layout(self, threads: int) -> Patches:
         """How the products lie in registers."""
-        return Patches(threads, self.tm, self.tn, self.rows, self.columns, self.run)
+        return Patches(threads, self.tm, self.tn, self.rows, self.columns, self.run, self.height, self.across)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,12 @@ class PatchSweep:
     """Element-wise, spread as `layout`, which is also that of the tiles in registers that the tree reads.
 
     `vector` divides the layout's, and every access in the value tree along the last axis may use it, as in `Sweep`.
-    Elements past the extents are not stored."""
+    `down`: a thread's runs of `height` rows are accesses of their own in the value tree, which walks the first axis
+    with stride 1; they are stored one by one, and `vector` is 1. Elements past the extents are not stored."""
 
     layout: Patches
     vector: int
+    down: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +74,12 @@ class RowSweep:
 @dataclass(frozen=True, slots=True)
 class RowFold:
     """A `reduce` anchor whose operand is spread as `layout`: each thread folds its part of each row, an xor butterfly
-    folds the neighbouring lanes that share a row of patches, so that all of them know the result.
+    folds the neighbouring lanes that share a row of patches, so that all of them know the result. What is held is
+    spread as `layout.row_layout`; what is stored, the first of the lanes evaluates and stores.
 
     The columns of the grid of patches are a power of two that divides the threads. Where a row of patches is wider than
-    a warp the butterfly folds those of a warp, and the `reduce` has a part for each warp of the row (`parts`). `vector`
-    divides the layout's: the width of the accesses in the operand's tree."""
+    a warp the butterfly folds those of a warp, and the `reduce` has a part for each warp of the row (`parts`), which
+    can be stored only. `vector` divides the layout's: the width of the accesses in the operand's tree."""
 
     layout: Patches
     vector: int

@@ -80,7 +80,17 @@ def _grid(layout: Layout | None, threads: int, shape: tuple[int, ...]) -> str | 
         return f"is for a kernel of {patches.threads} threads"
     if len(shape) != 2 or patches.rows * patches.tm < shape[0] or patches.columns * patches.tn < shape[1]:
         return "has patches that make up the tile"
-    return None if patches.tn % patches.vector == shape[1] % patches.vector == 0 else "has a vector that divides"
+    if (
+        patches.tn % patches.vector
+        or shape[1] % patches.vector
+        or patches.tm % patches.height
+        or shape[0] % patches.height
+    ):
+        return "has runs of columns and of rows that divide"
+    across = patches.across
+    if across and (LANES % across or patches.columns % across or patches.rows % (LANES // across)):
+        return "has warps that are blocks of its grid"
+    return None
 
 
 def _parts(op: Op, schedule: Schedule, reduces: list[Op]) -> str | None:
@@ -89,6 +99,8 @@ def _parts(op: Op, schedule: Schedule, reduces: list[Op]) -> str | None:
     if not isinstance(schedule, RowFold):
         return "has a reduce of parts that no warps cut" if given else None
     layout = schedule.layout
+    if layout.across:
+        return "has patches that are numbered row by row"
     if layout.columns & (layout.columns - 1) or layout.threads % layout.columns:
         return "has columns that are a power of two and divide the threads"
     if layout.vector % schedule.vector:

@@ -280,9 +280,9 @@ def _flat(op: Op) -> str | None:
 
 def _load(op: Op) -> str | None:
     match [v.type for v in op.operands], _results(op):
-        case [ViewType() as view, TokenType()], [TileType() as tile]:
+        case [ViewType() as view, TokenType(), *condition], [TileType() as tile] if condition in ([], [BOOL]):
             return None if (view.element, view.shape) == (tile.element, tile.shape) else "gives the view's tile"
-    return "takes a view and a token, gives a tile"
+    return "takes a view, a token and perhaps a bool, gives a tile"
 
 
 def _store(op: Op) -> str | None:
@@ -301,11 +301,12 @@ def _hold(op: Op) -> str | None:
 
 def _async_copy(op: Op) -> str | None:
     match [v.type for v in op.operands], _results(op):
-        case [ViewType() as to, ViewType() as source, TokenType(), TokenType()], [TokenType()]:
-            fits = (to.space, source.space) == ("shared", "global")
+        case [ViewType() as to, ViewType() as source, TokenType(), TokenType(), *condition], [TokenType()]:
+            fits = condition in ([], [BOOL])
+            fits = fits and (to.space, source.space) == ("shared", "global")
             fits = fits and (to.element, to.shape) == (source.element, source.shape)
             return None if fits else "copies a global view to a shared one of its type"
-    return "takes two views and their tokens, gives a token"
+    return "takes two views, their tokens and perhaps a bool, gives a token"
 
 
 def _run_element(op: Op) -> str | None:

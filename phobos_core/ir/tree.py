@@ -141,6 +141,17 @@ _BELOW: dict[str, Callable[[Op, Axes], list[Axes]]] = {
 }
 
 
+def views_along(index: Index, root: Value, axis: int) -> list[Value]:
+    """The views that the tree of `root` loads of whose last axis follows an axis of the root: neighbours along that
+    axis lie side by side."""
+    return [n.op.operands[0] for n in nodes(index, root) if n.op.name == "load" and n.axes[-1] == axis]
+
+
+def read_along_k(index: Index, operand: Value, k_axis: int) -> bool:
+    """Whether a contraction reads several k of a row (or column) of an operand together, and not several rows."""
+    return not views_along(index, operand, 1 - k_axis) and bool(views_along(index, operand, k_axis))
+
+
 def buffer_of(index: Index, value: Value) -> Value:
     """The tensor parameter or allocation behind a buffer, a flat view or a view."""
     while isinstance(value.type, MemType | ViewType):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Literal, TypeAlias
 
+from phobos_core.language.targets import LANES
 from phobos_core.language.types import ScalarType
 
 Space: TypeAlias = Literal["global", "shared"]
@@ -34,10 +35,12 @@ class Cyclic:
 class Patches:
     """Distribution as the products of a contraction arise: a grid of `rows` x `columns` patches, each `tm` x `tn`.
 
-    Thread t has patch (t / columns, t % columns) and, where patches outnumber threads, t + threads, ... . Patch (r, c)
-    is rows r, r + rows, ... (tm of them) and the runs of `vector` columns number c, c + columns, ... (tn / vector of
-    them); a thread holds its runs patch by patch, row by row. Fits any extent that `vector` divides: a place past the
-    extents holds a copy of the last element's row or run, and a thread without a patch holds nothing of use.
+    Thread t has patch number t and, where patches outnumber threads, t + threads, ... . They are numbered row by row;
+    with `across`, warp by warp: 32 numbers are a block of `across` patches side by side in each of 32 / across rows, so
+    that a warp reads little of either operand. Patch (r, c) is the runs of `height` rows number r, r + rows, ... (tm
+    rows in all) and the runs of `vector` columns number c, c + columns, ... (tn columns in all); a thread holds its
+    runs of columns patch by patch, row by row. Fits any extents that `height` and `vector` divide: a place past them
+    holds a copy of the last element's rows or run, and a thread without a patch holds nothing of use.
     """
 
     threads: int
@@ -46,6 +49,16 @@ class Patches:
     rows: int
     columns: int
     vector: int
+    height: int = 1
+    across: int = 0
+
+    def place(self, number: int) -> tuple[int, int]:
+        """The row and the column, in the grid, of a patch."""
+        if not self.across:
+            return divmod(number, self.columns)
+        block, lane = divmod(number, LANES)
+        row, column = divmod(block, self.columns // self.across)
+        return row * (LANES // self.across) + lane // self.across, column * self.across + lane % self.across
 
     @property
     def turns(self) -> int:
@@ -55,33 +68,35 @@ class Patches:
     @property
     def row_layout(self) -> Rows:
         """Of the tile that has one element for each row of this one."""
-        return Rows(self.threads, self.tm, self.rows, self.columns)
+        return Rows(self.threads, self.tm, self.rows, self.columns, self.height, self.across)
 
     def covers(self, shape: tuple[int, ...]) -> bool:
         """Whether the patches make up a tile of this shape without a place past its extents."""
         return shape == (self.rows * self.tm, self.columns * self.tn)
 
     def __str__(self) -> str:
-        return f"patches<{self.threads}, {self.tm}, {self.tn}, {self.rows}, {self.columns}, {self.vector}>"
+        return _spelled("patches", self.threads, self.tm, self.tn, self.rows, self.columns, self.vector, *_order(self))
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
     """Distribution of an [R, 1] tile beside tiles in `Patches`: a thread holds the rows of its patches.
 
-    Patch (r, c) of the grid of `rows` x `columns` has rows r, r + rows, ... (tm of them), as in `Patches`, so that the
-    threads of one row of patches hold the same elements. A place past the extent holds a copy of the last element.
+    The threads of one row of patches hold the same elements. A place past the extent holds a copy of the last element's
+    run of rows.
     """
 
     threads: int
     tm: int
     rows: int
     columns: int
+    height: int = 1
+    across: int = 0
 
     @property
     def patches(self) -> Patches:
         """The same distribution: of patches one element wide, all those of a row but the first past the extent."""
-        return Patches(self.threads, self.tm, 1, self.rows, self.columns, 1)
+        return Patches(self.threads, self.tm, 1, self.rows, self.columns, 1, self.height, self.across)
 
     @property
     def turns(self) -> int:
@@ -92,7 +107,16 @@ class Rows:
         return 1
 
     def __str__(self) -> str:
-        return f"rows<{self.threads}, {self.tm}, {self.rows}, {self.columns}>"
+        return _spelled("rows", self.threads, self.tm, self.rows, self.columns, *_order(self))
+
+
+def _order(layout: Patches | Rows) -> tuple[int, ...]:
+    """What need not be said where it is as usual."""
+    return (layout.height, layout.across) if (layout.height, layout.across) != (1, 0) else ()
+
+
+def _spelled(name: str, *numbers: int) -> str:
+    return f"{name}<{', '.join(map(str, numbers))}>"
 
 
 # How a tile value lies in registers: in runs of `vector` neighbouring elements, an equal number in each thread.

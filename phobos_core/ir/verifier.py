@@ -116,6 +116,8 @@ class _Verifier:
                 for token, following in zip(op.operands, op.results, strict=True):
                     self.must_be_current(op, self.buffer[token], token)
                     self.supersede(token, following)
+            case "load":
+                self.must_be_current(op, op.operands[0], op.operands[1])
             case "async_copy":
                 self.must_be_current(op, op.operands[0], op.operands[2])
                 self.must_be_current(op, op.operands[1], op.operands[3])
@@ -146,6 +148,8 @@ class _Verifier:
         head, carried = op.operands[:fixed], op.operands[fixed:]
         if op.name == "for" and [v.type for v in head] != [INDEX] * 3:
             raise VerifyError(op, "takes three indices before what it carries")
+        if not all(n < len(carried) and carried[n].type == BOOL for n in op.attrs.get("until", ())):
+            raise VerifyError(op, "runs until a bool that it carries")
         if op.name == "if" and ([v.type for v in head] != [BOOL] or carried):
             raise VerifyError(op, "takes a bool only")
         if op.name != "if" and [v.type for v in carried] != [v.type for v in op.results]:

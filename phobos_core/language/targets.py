@@ -57,7 +57,8 @@ class Target:
 
     `ptx` is the least PTX version that has both the target and every instruction the compiler emits for it.
     `shared_per_block` is what a kernel may opt in to; `shared_reserved` is what the driver takes from each
-    block. `barrier_slots` is None where barriers do not limit the blocks of an SM.
+    block. `barrier_slots` is None where barriers do not limit the blocks of an SM. `f32_pairs`: two f32 multiply-adds
+    are one instruction; elsewhere ptxas makes two of a `fma.rn.f32x2`.
     """
 
     sm: int
@@ -69,6 +70,7 @@ class Target:
     shared_reserved: int
     shared_granule: int
     barrier_slots: int | None
+    f32_pairs: bool
 
     @property
     def name(self) -> str:
@@ -87,9 +89,11 @@ def _target(
     shared_kb: int,
     per_block_kb: int,
     barriers: int | None = None,
+    f32_pairs: bool = False,
 ) -> Target:
     reserved, granule = (1024, 128) if sm >= 80 else (0, 256)
-    return Target(sm, ptx, warps, blocks, shared_kb * 1024, per_block_kb * 1024, reserved, granule, barriers)
+    shared, per_block = shared_kb * 1024, per_block_kb * 1024
+    return Target(sm, ptx, warps, blocks, shared, per_block, reserved, granule, barriers, f32_pairs)
 
 
 # sm_61 and sm_70 take PTX 6.0 for the `.sync` shuffles and votes; sm_75 takes 7.0 for tanh.approx and 6.5's
@@ -106,8 +110,8 @@ TARGETS: dict[str, Target] = {
         _target(88, (9, 0), warps=48, blocks=16, shared_kb=100, per_block_kb=99),
         _target(89, (7, 8), warps=48, blocks=24, shared_kb=100, per_block_kb=99),
         _target(90, (7, 8), warps=64, blocks=32, shared_kb=228, per_block_kb=227, barriers=64),
-        _target(100, (8, 6), warps=64, blocks=32, shared_kb=228, per_block_kb=227, barriers=64),
-        _target(103, (8, 8), warps=64, blocks=32, shared_kb=228, per_block_kb=227, barriers=32),
+        _target(100, (8, 6), warps=64, blocks=32, shared_kb=228, per_block_kb=227, barriers=64, f32_pairs=True),
+        _target(103, (8, 8), warps=64, blocks=32, shared_kb=228, per_block_kb=227, barriers=32, f32_pairs=True),
         _target(110, (9, 0), warps=48, blocks=24, shared_kb=228, per_block_kb=227, barriers=24),
         _target(120, (8, 7), warps=48, blocks=24, shared_kb=100, per_block_kb=99, barriers=24),
         _target(121, (8, 8), warps=48, blocks=24, shared_kb=100, per_block_kb=99, barriers=24),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phobos_core.analysis import program as p
-from phobos_core.ir.integers import Range
 from phobos_core.ir.module import Decision, Value
 from phobos_core.language.types import F16, I32, U32, ScalarType
 from phobos_core.lower.context import Context
@@ -31,20 +30,15 @@ def dp4a_wrapped(c: Context, e: p.Bits, args: Sequence[Value]) -> Value:
     """A `dp4a` that goes into an i32."""
     c.at(e.span)
     x, y, acc = (c.emit.convert(v, I32) for v in args)
-    return c.emit.build.dp4a(x, y, acc)
+    return c.emit.dp4a(x, y, acc)
 
 
 def _dp4a(c: Context, e: p.Bits, args: Sequence[Value], line: int) -> Value:
     emit = c.emit
     x, y = (emit.convert(v, I32) for v in args[:2])
-    known = emit.facts.range(args[2])
-    least, most = (None if end is None else end + by for end, by in ((known.lo, _LEAST), (known.hi, _MOST)))
-    if least is not None and most is not None and least >= -(1 << 31) and most < 1 << 31:
-        total = emit.convert(emit.build.dp4a(x, y, emit.convert(args[2], I32)), e.type)
-        emit.facts.declare(total, Range(least, most))
-        return total
+    lo, hi = emit.exact.of(args[2])
+    if lo + _LEAST >= -(1 << 31) and hi + _MOST < 1 << 31:
+        return emit.convert(emit.dp4a(x, y, emit.convert(args[2], I32)), e.type)
     reason = "the sum may pass 32 bits; an accumulator declared as `i32` takes the instruction alone"
     c.decisions.append(Decision(line, "dp4a", "products by dp4a, added as an index", reason))
-    products = emit.convert(emit.build.dp4a(x, y, emit.const(0, I32)), e.type)
-    emit.facts.declare(products, Range(_LEAST, _MOST))
-    return emit.add(products, args[2])
+    return emit.add(emit.convert(emit.dp4a(x, y, emit.const(0, I32)), e.type), args[2])

@@ -66,8 +66,7 @@ def shuffle(c: Context, e: p.Shuffle) -> Value:
     c.at(e.span)
     width = LANES if e.width is None else c.static(e.width)
     assert width is not None
-    known = c.emit.facts.range(source)
-    if known.lo is not None and known.hi is not None and known.lo >= 0 and known.hi < width:
+    if c.emit.exact.within(source, 0, width - 1):
         return c.emit.build.shuffle(e.mode, value, c.emit.convert(source, I32), width)
     # The source may lie outside the piece: the lane's own value is then read from the lane itself.
     emit, own = c.emit, _place(c, width)
@@ -98,11 +97,10 @@ def _narrowed(c: Context, e: p.Collective, value: Value, count: int) -> Value:
     """An index as an i32, where it and the fold of `count` of them are known to fit."""
     if value.type != INDEX or e.op == "reduce":
         return value
-    known = c.emit.facts.range(value)
+    lo, hi = c.emit.exact.of(value)
     most = count if e.op == "sum" else 1
-    if known.lo is None or known.hi is None or known.lo * most < -(1 << 31) or known.hi * most >= 1 << 31:
-        return value
-    return c.emit.convert(value, I32)
+    fits = lo * most >= -(1 << 31) and hi * most < 1 << 31
+    return c.emit.convert(value, I32) if fits else value
 
 
 def _fold(c: Context, e: p.Collective, value: Value, width: int) -> _Fold:

@@ -76,7 +76,7 @@ def _accumulate(c: Context, e: p.Contract, target: Window, step: int, product: P
     lo, hi, by = emit.index(0), c.symbolic(extents(e)[0]), emit.index(step)
     before = c.state[target.base]
     k, token = Value(lo.type), Value(before.type)
-    emit.facts.declare_loop(k, lo, hi, by)
+    emit.declare_loop(k, lo, hi, by)
 
     def body() -> list[Value]:
         c.state[target.base] = token

@@ -10,18 +10,21 @@ from collections.abc import Sequence
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.folding import ARITHMETIC, COMMUTATIVE, COMPARISONS, NEUTRAL
 from phobos_core.ir.integers import Integers
+from phobos_core.ir.intervals import Intervals
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.types import TileType
 from phobos_core.language.types import BOOL, INDEX, Kind, ScalarType
 
 
 class Emitter:
-    """`build` appends to the block being built; `facts` knows the index values built so far."""
+    """`build` appends to the block being built; `facts` knows the index values built so far, as addresses, and `exact`
+    all integers, as bits."""
 
-    __slots__ = ("_constants", "_literals", "_pool", "_widened", "build", "facts", "index_bits")
+    __slots__ = ("_constants", "_literals", "_pool", "_widened", "build", "exact", "facts", "index_bits")
 
-    def __init__(self, facts: Integers, index_bits: int) -> None:
+    def __init__(self, facts: Integers, exact: Intervals, index_bits: int) -> None:
         self.facts = facts
+        self.exact = exact
         self.build = Builder()
         self._pool = Builder()
         self._constants: dict[tuple[str, str], Value] = {}
@@ -39,10 +42,18 @@ class Emitter:
         known = self._constants.get(key)
         if known is None:
             known = self._pool.const(value, type)
-            self.facts.observe(self._pool.ops[-1])
+            self._observe(self._pool.ops[-1])
             self._constants[key] = known
             self._literals[known] = value
         return known
+
+    def _observe(self, op: Op) -> None:
+        self.facts.observe(op)
+        self.exact.observe(op)
+
+    def declare_loop(self, variable: Value, lo: Value, hi: Value, step: Value) -> None:
+        self.facts.declare_loop(variable, lo, hi, step)
+        self.exact.declare_loop(variable, lo, hi, step)
 
     def index(self, value: int) -> Value:
         return self.const(self._wrapped(value, INDEX), INDEX)
@@ -63,7 +74,7 @@ class Emitter:
 
     def _observed(self, value: Value) -> Value:
         """`value`, just built; a constant in its place where the facts say that it is one."""
-        self.facts.observe(self.build.ops[-1])
+        self._observe(self.build.ops[-1])
         known = self.facts.constant(value)
         if known is None:
             return value
@@ -97,7 +108,9 @@ class Emitter:
                     return rhs if a_known is neutral else lhs
                 if b_known is not None:
                     return lhs if b_known is neutral else rhs
-        return self.build.binary(name, lhs, rhs)
+        value = self.build.binary(name, lhs, rhs)
+        self.exact.observe(self.build.ops[-1])
+        return value
 
     def add(self, lhs: Value, rhs: Value) -> Value:
         return self.binary("add", lhs, rhs)
@@ -122,7 +135,7 @@ class Emitter:
         if known is not None:
             return then if known else orelse
         value = self.build.select(condition, then, orelse)
-        self.facts.observe(self.build.ops[-1])
+        self._observe(self.build.ops[-1])
         return value
 
     def convert(self, operand: Value, element: ScalarType) -> Value:
@@ -135,11 +148,16 @@ class Emitter:
             return narrow
         value = self.build.convert(operand, element)
         if value is not operand:
-            self.facts.observe(self.build.ops[-1])
+            self._observe(self.build.ops[-1])
             source = operand.type
             exact = isinstance(source, ScalarType) and not source.is_float and source.bits <= self.index_bits
             if element == INDEX and exact:
                 self._widened[value] = operand
+        return value
+
+    def dp4a(self, a: Value, b: Value, acc: Value, unsigned: tuple[bool, bool] = (False, False)) -> Value:
+        value = self.build.dp4a(a, b, acc, unsigned)
+        self.exact.observe(self.build.ops[-1])
         return value
 
     def shaped(self, value: Value, shape: tuple[int, ...]) -> Value:

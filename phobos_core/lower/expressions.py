@@ -14,6 +14,7 @@ from phobos_core.ir.module import Value
 from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.types import BOOL, F32, I32, INDEX, ScalarType
 from phobos_core.lower import collectives, runs, synchronization, windows
+from phobos_core.lower.attention import warp_partial
 from phobos_core.lower.bits import bits, dp4a_wrapped
 from phobos_core.lower.context import Context
 from phobos_core.lower.contraction import Part, contract, extents, static_extent
@@ -107,7 +108,7 @@ def lower_expr(c: Context, e: p.Expr, part: Part | None = None) -> Value:
         case p.Sync():
             return synchronization.sync(c, e)
         case p.WarpPartial():
-            raise AssertionError("refused before")
+            return warp_partial(c, e)
 
 
 def element_of_type(type: p.ValueType) -> ScalarType:

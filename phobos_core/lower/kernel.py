@@ -8,6 +8,7 @@ from math import lcm
 from phobos_core.analysis import program as p
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.ir.integers import Integers
+from phobos_core.ir.intervals import Intervals
 from phobos_core.ir.module import Block, Decision, Kernel, Param, Placement, Value
 from phobos_core.ir.types import TOKEN, MemType
 from phobos_core.language.targets import STATIC_SHARED_LIMIT, TARGETS
@@ -45,10 +46,10 @@ def lower(
     refuse_later_parts(kernel.body, lines)
     env = config | bound
     _check_requirements(kernel, env, line)
-    emit = Emitter(Integers(kernel.launch.threads), index_bits)
+    threads = kernel.launch.threads
+    emit = Emitter(Integers(threads), Intervals(threads, index_bits), index_bits)
     limit = TARGETS[target].shared_per_block if kernel.dynshared else STATIC_SHARED_LIMIT
     effects = effects_of(kernel, view_roots(kernel.body))
-    threads = kernel.launch.threads
     c = Context(emit, lines, limit, env.get("TILE_K"), target, threads, lower_expr, effects=effects)
     emit.build.line = line
     for name, value in env.items():
@@ -59,6 +60,7 @@ def lower(
     for dim in dim_params:
         c.names[dim.name] = dim.value
         emit.facts.declare_extent(dim.value, promised.get(dim.name, 1))
+        emit.exact.declare_extent(dim.value)
     params = [_param(c, symbol, env, promised) for symbol in kernel.params]
     for name in dynamic:
         if name in promised:

@@ -12,9 +12,7 @@ from phobos_core.analysis.walk import walk
 from phobos_core.lower.lines import LineTable, LowerError
 from phobos_core.syntax.ast import Span
 
-LATER: Mapping[type, str] = {
-    p.WarpPartial: "`warp_partial`",
-}
+LATER: Mapping[type, str] = {}
 
 
 def refuse_later_parts(body: Sequence[p.Stmt], lines: LineTable) -> None:

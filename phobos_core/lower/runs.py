@@ -96,7 +96,7 @@ def _in_parts(
     whole = length // part * part
     lo, hi, step = emit.index(0), emit.index(whole), emit.index(part)
     start, acc = Value(INDEX), Value(zero.type)
-    emit.facts.declare_loop(start, lo, hi, step)
+    emit.declare_loop(start, lo, hi, step)
     region = c.region((start, acc), lambda: [add((start, part), acc)])
     emit.build.line = line
     result = emit.build.for_(lo, hi, step, [zero], region).results[0]
@@ -105,11 +105,12 @@ def _in_parts(
 
 def _elements(c: Context, e: p.RunSum, part: RunPart, acc: Value) -> Value:
     outer, runs = c.summing, dict[int, Value]()
+    zero = c.emit.const(0.0 if e.type.is_float else 0, e.type)
     for position in range(part[1]):
         c.summing = Summing(runs, part, position)
         value = c.lower(c, e.operand)
         c.at(e.span)
-        acc = c.emit.binary("add", acc, value)
+        acc = value if acc is zero else c.emit.binary("add", acc, value)
     c.summing = outer
     return acc
 
@@ -123,7 +124,7 @@ def _dp4a(c: Context, factors: tuple[_Bytes, _Bytes | None], part: RunPart, acc:
     for position in range(part[1] // 4):
         x = _word(c, left, a, position)
         y = c.emit.const(_ONES, U32) if b is None or right is None else _word(c, right, b, position)
-        acc = c.emit.build.dp4a(x, y, acc, (a.unsigned, b is not None and b.unsigned))
+        acc = c.emit.dp4a(x, y, acc, (a.unsigned, b is not None and b.unsigned))
     return acc
 
 

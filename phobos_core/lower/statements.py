@@ -206,7 +206,7 @@ def _for(c: Context, s: p.For) -> None:
     hidden, effects = _loop_flags(c, s.body)
     keys = c.keys(effects)
     variable, args = Value(INDEX, s.symbol.name), _args(c, keys)
-    c.emit.facts.declare_loop(variable, lo, hi, step)
+    c.emit.declare_loop(variable, lo, hi, step)
 
     def body() -> Sequence[Value]:
         c.bind(s.symbol, variable)
@@ -217,7 +217,9 @@ def _for(c: Context, s: p.For) -> None:
     region = c.region([variable, *args], body)
     c.emit.build.line = line
     unroll = c.static(s.unroll) or 1
-    attrs = {"unroll": unroll} if unroll > 1 else {}
+    left: tuple[Key, ...] = ("break", "return")
+    until = tuple(number for number, key in enumerate(keys) if key in left)
+    attrs = ({"unroll": unroll} if unroll > 1 else {}) | ({"until": until} if until else {})
     loop = c.emit.build.for_(lo, hi, step, [c.state[k] for k in keys], region, **attrs)
     _end_loop(c, keys, loop.results, hidden)
 

@@ -16,6 +16,7 @@ from phobos_core.passes.conditions import fold_conditions
 from phobos_core.passes.errors import PassError
 from phobos_core.passes.fitting import Pass
 from phobos_core.passes.forward import forward
+from phobos_core.passes.k_major import k_major
 from phobos_core.passes.masks import report_masks
 from phobos_core.passes.materialize import materialize
 from phobos_core.passes.pipeline import pipeline
@@ -39,6 +40,7 @@ PASSES: tuple[Pass, ...] = (
     split_loops,
     fold_conditions,
     report_masks,
+    k_major,
     pipeline,
     unroll,
     canonicalize,

@@ -19,8 +19,8 @@ from phobos_core.ir.types import MemType, TileType
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """`store` fills all of the buffer of `alloc` with what `load` reads; `address` are the ops of the loop's body that
-    compute the view of that load, in order, the view last."""
+    """`store` fills all of the buffer of `alloc` with what `load` reads, transposed if the allocation is `turned`;
+    `address` are the ops of the loop's body that compute the view of that load, in order, the view last."""
 
     alloc: Op
     load: Op
@@ -33,6 +33,10 @@ class Copy:
         return self.load.operands[0]
 
     @property
+    def turned(self) -> bool:
+        return self.load.result is not self.store.operands[1]
+
+    @property
     def mem(self) -> MemType:
         type = self.alloc.results[0].type
         assert isinstance(type, MemType)
@@ -43,7 +47,7 @@ def copies_of(index: Index, loop: Op) -> tuple[list[Copy], list[str]]:
     """The copies that can be fetched ahead, and for each other one why it cannot."""
     found, refused = [], []
     for store in walk(loop.regions[0]):
-        load = index.defining(store.operands[1], "load") if store.name == "store" else None
+        load = _copied(index, store)
         if load is None or _innermost(index, store) is not loop:
             continue
         alloc = index.definition.get(buffer_of(index, store.operands[0]))
@@ -65,6 +69,15 @@ def _changes(index: Index, loop: Op, load: Op) -> str:
     if any(buffer_of(index, op.operands[0]) is tensor for op in writes):
         return "it stores to"
     return "others may have written to after a barrier or a flag in it"
+
+
+def _copied(index: Index, op: Op) -> Op | None:
+    """The load whose value a store writes as it is, or transposed."""
+    if op.name != "store":
+        return None
+    value = op.operands[1]
+    turned = index.defining(value, "transpose")
+    return index.defining(turned.operands[0] if turned else value, "load")
 
 
 def _innermost(index: Index, op: Op) -> Op | None:

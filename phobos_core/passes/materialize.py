@@ -18,6 +18,7 @@ from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Regions, disjoint
 from phobos_core.ir.rewrite import Index, edit, with_body
 from phobos_core.ir.tree import Node, buffer_of, nodes
+from phobos_core.passes.early_reads import early_reads
 from phobos_core.passes.temporaries import temporary
 
 # Which anchor of several stays in the store: the one whose temporary would cost most.
@@ -25,6 +26,7 @@ _WEIGHT = {"reduce": 0, "cumsum": 1, "dot": 2}
 
 
 def materialize(kernel: Kernel) -> Kernel:
+    kernel = early_reads(kernel, Index(kernel.body))
     kernel = _split_anchors(kernel)
     return _protect_targets(kernel)
 

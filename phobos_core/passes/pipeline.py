@@ -11,7 +11,7 @@ With `cp.async`, where the target has it and the runs are 4, 8 or 16 bytes at al
     wait for the copies
 
 Else through registers: the next slice is loaded before the body and stored to the other stage after it. The last
-iteration fetches its own slice again, which keeps the loop free of branches, and nothing reads it.
+iteration reads no slice; what it stores nevertheless nothing reads.
 
 Each loop's outcome is a decision; `@pipeline` with no loop pipelined is an error.
 """
@@ -26,7 +26,7 @@ from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
 from phobos_core.ir.rewrite import Index, edit, rewrite, with_attrs, with_body, without_unused
 from phobos_core.ir.tree import buffer_of
-from phobos_core.ir.types import TOKEN, Cyclic, ViewType
+from phobos_core.ir.types import TOKEN, Cyclic, Layout, ViewType
 from phobos_core.language.targets import TARGETS
 from phobos_core.language.types import INDEX
 from phobos_core.passes.canonicalize import canonicalize
@@ -35,6 +35,7 @@ from phobos_core.passes.errors import PassError
 from phobos_core.passes.fitting import Pass, fits_after
 from phobos_core.passes.place_shared import limit, over_limit
 from phobos_core.passes.promote import promote
+from phobos_core.passes.turned import copy_layout
 from phobos_core.passes.unroll import unroll
 
 _ASYNC_BYTES = (4, 8, 16)
@@ -120,6 +121,7 @@ class _Ahead:
 
     copy: Copy
     width: Width
+    layout: Layout
     alloc: Op
     argument: Value  # the buffer's token in the body
 
@@ -155,10 +157,15 @@ class _Plan:
         return replace(kernel, body=without_unused(kernel.body), requires=(*kernel.requires, *more))
 
     def ahead(self, copy: Copy, vectors: Vectors) -> _Ahead:
-        width = vectors.widest([copy.source], copy.mem.shape[-1] or 1)
+        rows, columns = (n or 1 for n in (1, *copy.mem.shape)[-2:])
+        width = vectors.widest([copy.source], rows if copy.turned else columns)
+        layout: Layout = Cyclic(self.kernel.threads, width.vector)
+        if copy.turned:
+            pitch, size = copy.alloc.attrs.get("pitch", columns), copy.mem.element.bytes
+            layout = copy_layout(self.kernel.threads, (rows, columns), width.vector, pitch, size)
         mem, token = copy.alloc.results
         alloc = with_attrs(replace(copy.alloc, results=(Value(mem.type, mem.hint), Value(TOKEN, token.hint))), stages=2)
-        return _Ahead(copy, width, alloc, Value(TOKEN, token.hint))
+        return _Ahead(copy, width, layout, alloc, Value(TOKEN, token.hint))
 
     def no_async(self, ahead: Sequence[_Ahead]) -> str:
         """Why the copies cannot be `cp.async`; empty where they can."""
@@ -167,6 +174,8 @@ class _Plan:
         if self.kernel.index_bits != 64:
             return "cp.async takes 64-bit indices"
         for a in ahead:
+            if a.copy.turned:
+                return f"cp.async does not transpose, as `{a.copy.alloc.attrs['name']}` is"
             bytes = a.width.vector * a.copy.mem.element.bytes
             if bytes not in _ASYNC_BYTES:
                 name = a.copy.alloc.attrs["name"]
@@ -184,7 +193,7 @@ class _Plan:
         results = [*loop.results, *(Value(v.type) for v in carried[len(loop.results) :])]
         build.append(Op("for", (lo, hi, step, *carried), tuple(results), loop.attrs, (body,), loop.line))
         if use_async:
-            # The last iteration's needless copies may not land in what comes to lie there next.
+            # All copies are complete here, which the barriers are placed by.
             build.op("async_wait", (), (), {"pending": 0})
         return build.ops
 
@@ -200,7 +209,7 @@ class _Plan:
             if use_async:
                 tokens.append(_async_copy(inner, a, target, source, token))
             else:
-                tokens.append(inner.store(target, inner.load(source, a.copy.load.operands[1]), token))
+                tokens.append(inner.store(target, self.loaded(inner, a, source), token))
         if use_async:
             inner.op("async_commit")
         inner.yield_(tokens)
@@ -214,18 +223,19 @@ class _Plan:
         if use_async:
             build.op("async_wait", (), (), {"pending": 0})
         after = build.binary("add", self.variable, step)
-        following = build.select(build.cmp("lt", after, hi), after, self.variable)
+        more = build.cmp("lt", after, hi)
         other = build.binary("sub", build.index(1), self.stage)
-        values = {self.variable: following}
         held: list[Value] = []
         tokens: list[Value] = []
         for a in ahead:
-            source = self.address(build, a.copy, values)
+            # What is read to find the slice is there in each iteration, but not past the last.
+            known = any(op.name == "load_point" for op in a.copy.address)
+            following = build.select(more, after, self.variable) if known else after
+            source = self.address(build, a.copy, {self.variable: following})
             if use_async:
-                tokens.append(_async_copy(build, a, _stage_of(build, a, other), source, a.argument))
+                tokens.append(_async_copy(build, a, _stage_of(build, a, other), source, a.argument, more))
             else:
-                layout = Cyclic(self.kernel.threads, a.width.vector)
-                held.append(build.load(source, a.copy.load.operands[1], layout))
+                held.append(self.held(build, a, source, more))
         if use_async:
             build.op("async_commit")
         now = tokens if use_async else [a.argument for a in ahead]
@@ -236,6 +246,17 @@ class _Plan:
                 tokens.append(build.store(_stage_of(build, a, other), tile, a.argument))
         build.append(replace(last, operands=(*last.operands, *tokens, other)))
         return build.block((self.variable, *self.carried, *(a.argument for a in ahead), self.stage))
+
+    def loaded(self, build: Builder, ahead: _Ahead, source: Value, condition: Value | None = None) -> Value:
+        """The slice as the tile has it."""
+        loaded = build.load(source, ahead.copy.load.operands[1], condition=condition)
+        return build.transpose(loaded) if ahead.copy.turned else loaded
+
+    def held(self, build: Builder, ahead: _Ahead, source: Value, condition: Value) -> Value:
+        """The slice in registers from here on."""
+        if ahead.copy.turned:
+            return build.hold(self.loaded(build, ahead, source, condition), ahead.layout)
+        return build.load(source, ahead.copy.load.operands[1], ahead.layout, condition=condition)
 
     def rest(self, ahead: Sequence[_Ahead], now: Sequence[Value]) -> tuple[Op, ...]:
         """The body's own ops, on the current stage."""
@@ -268,7 +289,9 @@ def _stage_of(build: Builder, ahead: _Ahead, stage: Value) -> Value:
     return build.whole(ahead.mem, stage)
 
 
-def _async_copy(build: Builder, ahead: _Ahead, target: Value, source: Value, token: Value) -> Value:
+def _async_copy(
+    build: Builder, ahead: _Ahead, target: Value, source: Value, token: Value, condition: Value | None = None
+) -> Value:
     assert isinstance(target.type, ViewType)
-    operands = (target, source, token, ahead.copy.load.operands[1])
+    operands = (target, source, token, ahead.copy.load.operands[1], *([condition] if condition else []))
     return build.op("async_copy", operands, (TOKEN,), {"vector": ahead.width.vector}).result

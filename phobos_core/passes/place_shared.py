@@ -48,6 +48,11 @@ class Tile:
     def name(self) -> str:
         return str(self.alloc.attrs["name"])
 
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """The shape that the source gives it."""
+        return self.shape[::-1] if self.alloc.attrs.get("turned") else self.shape
+
 
 def place_shared(kernel: Kernel) -> Kernel:
     tiles = lifetimes(kernel, pad_temporaries=True)
@@ -98,7 +103,7 @@ def _placements(copies: Sequence[Sequence[Tile]], placed: Mapping[Op, tuple[int,
             live = t.lines
             if offset in rows:
                 live = min(live[0], rows[offset].live[0]), max(live[1], rows[offset].live[1])
-            rows[offset] = Placement(t.name, t.alloc.line, t.shape, t.mem.element, "shared", t.bytes, offset, live)
+            rows[offset] = Placement(t.name, t.alloc.line, t.shown, t.mem.element, "shared", t.bytes, offset, live)
         yield from rows.values()
 
 
@@ -113,7 +118,9 @@ def fits(kernel: Kernel) -> bool:
 
 
 def _within(tiles: Sequence[Tile], most: int) -> bool:
-    return sum(t.bytes for t in tiles) <= most or _peak(tiles, pack(tiles)) <= most
+    if sum(t.bytes for t in tiles) <= most:
+        return True
+    return _most_at_once(tiles) <= most and _peak(tiles, pack(tiles)) <= most
 
 
 # Lifetimes
@@ -140,7 +147,7 @@ def lifetimes(kernel: Kernel, *, pad_temporaries: bool = False) -> list[Tile]:
 
 def _tile(index: Index, alloc: Op, uses: Sequence[Op], *, padded: bool) -> Tile:
     home = index.block_of[alloc]
-    spans = [_outermost(index, use, home) for use in uses]
+    spans = list(dict.fromkeys(_outermost(index, use, home) for use in uses))
     first = min((index.position[op] for op in spans), default=index.position[alloc])
     last = max((index.end[op] for op in spans), default=index.position[alloc])
     lines = [op.line for op in (alloc, *uses) if op.line]
@@ -148,7 +155,7 @@ def _tile(index: Index, alloc: Op, uses: Sequence[Op], *, padded: bool) -> Tile:
     mem = alloc.results[0].type
     assert isinstance(mem, MemType)
     shape = tuple(n for n in mem.shape if n is not None)
-    pitch = _pitch(index, alloc, shape, mem.element.bytes) if padded else None
+    pitch = alloc.attrs.get("pitch") or (_pitch(index, alloc, shape, mem.element.bytes) if padded else None)
     elements = prod(shape[:-1]) * (pitch or shape[-1]) * int(alloc.attrs["stages"])
     size = _aligned(elements * mem.element.bytes)
     return Tile(alloc, mem, shape, pitch, size, first, last, (min(lines, default=0), max(lines, default=0)))
@@ -290,7 +297,7 @@ def over_limit(kernel: Kernel) -> PassError:
     rows = [
         (
             group[0].name,
-            "x".join(map(str, group[0].shape)),
+            "x".join(map(str, group[0].shown)),
             str(group[0].mem.element),
             f"{group[0].bytes:,} bytes",
             _lines(min(t.lines[0] for t in group), max(t.lines[1] for t in group)),

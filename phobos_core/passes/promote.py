@@ -11,20 +11,22 @@ others stays in memory. Each outcome is a decision.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from phobos_core.ir.module import Decision, Kernel, Op, Placement
+from phobos_core.ir.module import Decision, Kernel, Op, Placement, Value
 from phobos_core.ir.rewrite import Index
 from phobos_core.ir.types import Cyclic, Layout, Patches, Rows, element_of
 from phobos_core.language.targets import LANES
+from phobos_core.passes.held_slices import with_slices
 from phobos_core.passes.hold_tiles import Plan, hold_tiles
 from phobos_core.passes.part_folds import part_folds
+from phobos_core.passes.place_shared import fits
 from phobos_core.passes.register_budget import one_too_many, registers_of
 from phobos_core.passes.spread import Component, Conflict, Spread, Spreading, components
 from phobos_core.passes.thread_tiles import shape_of
-from phobos_core.passes.tile_uses import SharedTile, tile_uses
+from phobos_core.passes.tile_uses import SharedTile, Uses, tile_uses
 
 # Each patch of a thread is code of its own where registers hold it.
 _MOST_TURNS = 4
@@ -32,8 +34,11 @@ _MOST_TURNS = 4
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """What is held, and why the others are not."""
+    """What is held, and why the other tiles are not; of the kernel with the slices that may be held."""
 
+    kernel: Kernel
+    index: Index
+    tiles: Sequence[SharedTile]
     layouts: Mapping[SharedTile, Layout]
     parts: Mapping[Op, int]
     refused: Mapping[SharedTile, str]
@@ -42,34 +47,56 @@ class _Choice:
 def promote(kernel: Kernel) -> Kernel:
     if not kernel.in_registers:
         return kernel
-    index = Index(kernel.body)
-    tiles = tile_uses(kernel, index)
-    if not tiles:
-        return kernel
-    choice = _chosen(kernel, index, tiles)
-    decisions = [d for tile in tiles if (d := _decision(index, tile, choice)) is not None]
+    choice = _chosen(kernel, kernel.threads)
+    held = _held(choice)
+    if choice.parts and not fits(held):
+        # Rows within a warp need no shared memory.
+        choice = _chosen(kernel, LANES)
+        held = _held(choice)
+    decisions = [d for tile in choice.tiles if (d := _decision(tile, choice)) is not None]
     placements = _placements(choice.layouts)
-    kernel = replace(kernel, decisions=(*kernel.decisions, *decisions), tiles=(*kernel.tiles, *placements))
+    return replace(held, decisions=(*kernel.decisions, *decisions), tiles=(*kernel.tiles, *placements))
+
+
+def _held(choice: _Choice) -> Kernel:
     if not choice.layouts:
-        return kernel
+        return choice.kernel
     plan = Plan(
         {tile.mem: layout for tile, layout in choice.layouts.items()},
         frozenset(read.op.result for tile in choice.layouts for read in tile.in_registers),
         {t.mem: frozenset(r.op.operands[-1] for r in t.in_memory) for t in choice.layouts if t.in_memory},
     )
-    kernel = part_folds(kernel, choice.parts)
+    kernel = part_folds(choice.kernel, choice.parts)
     return replace(kernel, body=hold_tiles(kernel.body, plan))
 
 
-def _chosen(kernel: Kernel, index: Index, tiles: Sequence[SharedTile]) -> _Choice:
-    refused = {tile: why for tile in tiles if (why := _no_use(tile))}
-    spreading = Spreading(kernel, index)
-    statements = list(dict.fromkeys(s for t in tiles for s in (*t.written, *(r.statement for r in t.reads)) if s))
+def _chosen(kernel: Kernel, most_lanes: int) -> _Choice:
+    """With the slices that several statements read, less those that are not held then. A row is reduced by at most so
+    many threads."""
+    index = Index(kernel.body)
+    uses = tile_uses(kernel, index)
+    without: set[Op] = set()
+    while True:
+        tried = with_slices(kernel, index, uses.statements, without)
+        if not tried.loads:
+            return _choice(kernel, index, uses, Spreading(kernel, index, most_lanes), ())
+        anew = Index(tried.kernel.body)
+        spreading = Spreading(tried.kernel, anew, most_lanes)
+        choice = _choice(tried.kernel, anew, tile_uses(tried.kernel, anew), spreading, tried.loads)
+        held = {tile.mem for tile in choice.layouts}
+        lost = {load for mem, load in tried.loads.items() if mem not in held}
+        if not lost:
+            return choice
+        without |= lost
+
+
+def _choice(kernel: Kernel, index: Index, uses: Uses, spreading: Spreading, slices: Collection[Value]) -> _Choice:
+    refused = {tile: why for tile in uses.tiles if (why := _no_use(tile))}
     while True:
         layouts: dict[SharedTile, Layout] = {}
         parts: dict[Op, int] = {}
         conflicts: dict[SharedTile, str] = {}
-        for component in components([tile for tile in tiles if tile not in refused]):
+        for component in components([tile for tile in uses.tiles if tile not in refused]):
             found = spreading.spread(component)
             if isinstance(found, Spread) and found.grid.turns > _MOST_TURNS:
                 found = Conflict(f"each thread would hold {found.grid.turns} patches of it", component.tiles)
@@ -81,11 +108,12 @@ def _chosen(kernel: Kernel, index: Index, tiles: Sequence[SharedTile]) -> _Choic
         if conflicts:
             refused |= conflicts
             continue
-        over = one_too_many(kernel, index, statements, layouts)
+        over = one_too_many(kernel, index, uses.statements, layouts, slices)
         if over is None:
-            return _Choice(layouts, parts, refused)
+            return _Choice(kernel, index, uses.tiles, layouts, parts, refused)
         need = registers_of(over, layouts[over])
-        refused[over] = f"its {need} registers a thread do not fit beside what the statements need"
+        reason = f"its {need} registers a thread do not fit beside what the statements need"
+        refused |= {tile: reason for tile in layouts if _source(tile) == _source(over)}
 
 
 def _no_use(tile: SharedTile) -> str | None:
@@ -111,11 +139,11 @@ def _parts(component: Component, spread: Spread) -> Iterator[tuple[Op, int]]:
 # What is recorded
 
 
-def _decision(index: Index, tile: SharedTile, choice: _Choice) -> Decision | None:
+def _decision(tile: SharedTile, choice: _Choice) -> Decision | None:
     layout = choice.layouts.get(tile)
     if layout is not None:
         chosen = f"held in registers: {_share(layout)}"
-        loops = sorted({loop.line for loop in _carrying(index, tile)})
+        loops = sorted({loop.line for loop in _carrying(choice.index, tile)})
         if loops:
             chosen += f", carried by the loop{'s' if len(loops) > 1 else ''} on line {', '.join(map(str, loops))}"
         if tile.in_memory:
@@ -146,12 +174,17 @@ def _carrying(index: Index, tile: SharedTile) -> Iterator[Op]:
                 yield around
 
 
+def _source(tile: SharedTile) -> object:
+    """Equal for the copies of a tile of the source that splitting and unrolling loops made."""
+    return tile.name, tile.alloc.line, tile.shape, element_of(tile.mem.type)
+
+
 def _placements(layouts: Mapping[SharedTile, Layout]) -> list[Placement]:
     """A row for each tile of the source, however many copies of it splitting and unrolling loops made."""
     rows: dict[object, Placement] = {}
     for tile in layouts:
         element = element_of(tile.mem.type)
-        key = (tile.name, tile.alloc.line, tile.shape, element)
+        key = _source(tile)
         live = tile.place.lines
         if key in rows:
             live = min(live[0], rows[key].live[0]), max(live[1], rows[key].live[1])

@@ -1,14 +1,14 @@
 """Whether tiles fit a thread's registers beside what the statements need.
 
-In: the tiles held and their grids. Out: one tile too many, the largest of those in use where most is needed. At each
-statement those count that are in use, and the operands and sums of its contraction.
+In: the tiles held and their layouts. Out: one tile too many, of those in use at a statement that lacks registers: one
+that can be spared, else the largest. The tiles in use count there, and the operands and sums of a contraction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from phobos_core.ir.module import Kernel, Op
+from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import Node, nodes
 from phobos_core.ir.types import Layout, Patches, TileType, element_of
@@ -23,17 +23,47 @@ from phobos_core.passes.tile_uses import SharedTile, Statement
 
 
 def one_too_many(
-    kernel: Kernel, index: Index, statements: Sequence[Statement], layouts: Mapping[SharedTile, Layout]
+    kernel: Kernel,
+    index: Index,
+    statements: Sequence[Statement],
+    layouts: Mapping[SharedTile, Layout],
+    spared: Collection[Value],
 ) -> SharedTile | None:
     room = registers(kernel) - REGISTERS_BESIDE - _fetched(index)
-    for statement in statements:
-        at = index.position[statement.store]
-        live = [tile for tile in layouts if tile.place.first <= at <= tile.place.last]
+    held = {tile.mem: tile for tile in layouts}
+    own = _read_at_their_place(layouts)
+    for statement, live in _in_use(index, statements, layouts):
+        target = held.get(statement.buffer)
         need = sum(registers_of(tile, layouts[tile]) for tile in live)
-        need += _contraction(kernel, index, statement, layouts) - _given_up(at, statement, live, layouts)
+        need += _contraction(kernel, index, statement, target, own.get(statement, []), layouts)
+        need -= _given_up(index.position[statement.store], statement, target, own.get(statement, []), layouts)
         if live and need > room:
-            return max(live, key=lambda tile: registers_of(tile, layouts[tile]))
+            return max(live, key=lambda tile: (tile.mem in spared, registers_of(tile, layouts[tile])))
     return None
+
+
+def _in_use(
+    index: Index, statements: Sequence[Statement], tiles: Iterable[SharedTile]
+) -> Iterator[tuple[Statement, list[SharedTile]]]:
+    """The tiles in use at each statement, in program order."""
+    coming = sorted(tiles, key=lambda tile: tile.place.first, reverse=True)
+    live: list[SharedTile] = []
+    for statement in sorted(statements, key=lambda s: index.position[s.store]):
+        at = index.position[statement.store]
+        while coming and coming[-1].place.first <= at:
+            live.append(coming.pop())
+        live = [tile for tile in live if at <= tile.place.last]
+        yield statement, live
+
+
+def _read_at_their_place(tiles: Iterable[SharedTile]) -> dict[Statement, list[tuple[SharedTile, Op]]]:
+    """What each statement reads of tiles held, each element where it computes one."""
+    found: dict[Statement, list[tuple[SharedTile, Op]]] = {}
+    for tile in tiles:
+        for read in tile.in_registers:
+            if read.statement is not None and read.mode == "own":
+                found.setdefault(read.statement, []).append((tile, read.op))
+    return found
 
 
 def registers_of(tile: SharedTile, layout: Layout) -> int:
@@ -42,43 +72,40 @@ def registers_of(tile: SharedTile, layout: Layout) -> int:
     return TileType(element, tile.shape, layout).runs * layout.vector * -(-element.bytes // 4)
 
 
-def _given_up(at: int, statement: Statement, live: Sequence[SharedTile], layouts: Mapping[SharedTile, Layout]) -> int:
+def _given_up(
+    at: int,
+    statement: Statement,
+    target: SharedTile | None,
+    own: Sequence[tuple[SharedTile, Op]],
+    layouts: Mapping[SharedTile, Layout],
+) -> int:
     """The registers that an element-wise statement reads for the last time, and writes anew."""
-    made = [tile for tile in live if tile.mem is statement.buffer and tile.place.first == at]
-    read = [
-        tile
-        for tile in live
-        if tile.place.last == at and any(r.statement is statement and r.mode == "own" for r in tile.reads)
-    ]
-    if statement.anchor is not None or not made or not read:
+    read = [registers_of(tile, layouts[tile]) for tile, _ in own if tile.place.last == at]
+    if statement.anchor is not None or target is None or target.place.first != at or not read:
         return 0
-    return min(registers_of(made[0], layouts[made[0]]), max(registers_of(tile, layouts[tile]) for tile in read))
+    return min(registers_of(target, layouts[target]), max(read))
 
 
-def _contraction(kernel: Kernel, index: Index, statement: Statement, layouts: Mapping[SharedTile, Layout]) -> int:
+def _contraction(
+    kernel: Kernel,
+    index: Index,
+    statement: Statement,
+    target: SharedTile | None,
+    own: Sequence[tuple[SharedTile, Op]],
+    layouts: Mapping[SharedTile, Layout],
+) -> int:
     """The registers of a contraction beside the tiles held; its sums may be those of one of them."""
     dot = statement.dot
     if dot is None:
         return 0
-    target = next((tile for tile in layouts if tile.mem is statement.buffer), None)
-    reads = [r.op for tile in layouts for r in tile.in_registers if r.statement is statement and r.mode == "own"]
-    layout = layouts[target] if target is not None else _beside(statement, layouts)
-    if isinstance(layout, Patches):
-        tm, tn = layout.tm, layout.tn
-    else:
-        tm, tn = thread_tile(kernel, dot)
+    spread = [layouts[tile] for tile in (target, *(tile for tile, _ in own)) if tile is not None]
+    patches = next((layout for layout in spread if isinstance(layout, Patches)), None)
+    tm, tn = (patches.tm, patches.tn) if patches else thread_tile(kernel, dot)
     words = words_of(dot.result)
-    starts = target is not None and not any(r.statement is statement for r in target.in_registers)
-    added = any(_added_to(index, dot, n) for n in statement.tree if n.op in reads)
+    starts = target is not None and all(tile is not target for tile, _ in own)
+    loads = {load for _, load in own}
+    added = any(_added_to(index, dot, node) for node in statement.tree if node.op in loads)
     return operand_registers(words, tm, tn) + (0 if starts or added else words * tm * tn)
-
-
-def _beside(statement: Statement, layouts: Mapping[SharedTile, Layout]) -> Layout | None:
-    """The layout of a tile that a statement reads where it computes a product."""
-    for tile, layout in layouts.items():
-        if any(r.statement is statement and r.mode == "own" for r in tile.reads):
-            return layout
-    return None
 
 
 def _added_to(index: Index, dot: Op, node: Node) -> bool:

@@ -5,26 +5,30 @@ registers that so many blocks can have, spilling what is more. With `.minnctaper
 registers that the stated number of blocks can have.
 
 In: a kernel, scheduled and placed, whose `@launch` says neither a number of blocks nor of registers. Out: the kernel
-with `resident_blocks` set where registers hold a large tile, or where its contractions, more than one, are estimated to
-need more registers than ptxas would leave them.
+with `resident_blocks` set where a contraction, or what registers hold, is estimated to need more registers than ptxas
+would leave it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from phobos_core.ir.module import Decision, Kernel, Op, Value
-from phobos_core.ir.rewrite import walk
+from phobos_core.ir.rewrite import Index
 from phobos_core.ir.schedule import Contraction
+from phobos_core.ir.tree import nodes, read_along_k
 from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.targets import LANES, REGISTERS_PER_SM, TARGETS
 
-# A tile that takes so many of a thread's registers is more than ptxas should trade for blocks.
-_MANY = 32
-# Addresses, counters and what a loop keeps beside the patch of a contraction, and what each further one keeps alive.
+# Addresses, counters, what is read ahead, and what each further contraction keeps alive of them.
 _BESIDE = 40
 _EACH_FURTHER = 14
+# What a row (or column) of a patch takes of an operand that is read along K, and what operands take at most.
+_ACCESS = 4
+_MOST_OPERANDS = 40
+# Tiles that take so many of a thread's registers are more than ptxas should trade for blocks.
+_MANY = 32
 # Registers are handed out by the thread in steps of this many.
 _STEP = 8
 
@@ -32,55 +36,122 @@ _STEP = 8
 def residency(kernel: Kernel) -> Kernel:
     if kernel.min_blocks is not None or kernel.max_registers is not None:
         return kernel
-    if any(_registers(op.result) >= _MANY for op in walk(kernel.body) if op.name == "hold"):
-        return _asking(kernel, 1, "a large tile in registers leaves ptxas few to trade for another block")
-    lines = set(_lines(kernel))
-    if len(lines) < 2:
-        # What one contraction needs beside its sums can be computed again; ptxas was seen to do that in all of them.
+    need = registers_needed(kernel)
+    if need is None:
         return kernel
-    need = max(_patches(kernel)) + _BESIDE + _EACH_FURTHER * (len(lines) - 1)
-    need = -(-need // _STEP) * _STEP
     aimed = _blocks(kernel)
     warps = -(-kernel.threads // LANES)
     fitting = max(1, REGISTERS_PER_SM // (need * warps * LANES))
     if fitting >= aimed:
         return kernel
     reason = (
-        f"its contractions are estimated to need {need} registers a thread; "
+        f"its contractions and the tiles in registers are estimated to need {need} registers a thread; "
         f"shared memory alone would let {aimed} blocks fit"
     )
-    return _asking(kernel, fitting, reason)
+    decision = Decision(kernel.line, "blocks", f"registers for {fitting} on an SM", reason)
+    return replace(kernel, resident_blocks=fitting, decisions=(*kernel.decisions, decision))
 
 
-def _asking(kernel: Kernel, blocks: int, reason: str) -> Kernel:
-    decision = Decision(kernel.line, "blocks", f"registers for {blocks} on an SM", reason)
-    return replace(kernel, resident_blocks=blocks, decisions=(*kernel.decisions, decision))
-
-
-def _registers(held: Value) -> int:
-    """What a tile with a layout takes of each thread."""
-    assert isinstance(held.type, TileType)
-    assert held.type.layout is not None
-    return held.type.runs * held.type.layout.vector * held.type.element.bytes // 4
-
-
-def _patches(kernel: Kernel) -> Iterator[int]:
-    """The registers that the sums and the operands of each contraction take."""
-    for op, schedule in _contractions(kernel):
-        words = -(-element_of(op.operands[0 if op.name == "hold" else 1].type).bits // 32)
-        yield words * (schedule.tm * schedule.tn + 2 * (schedule.tm + schedule.tn))
-
-
-def _lines(kernel: Kernel) -> Iterator[int]:
-    """The source lines of the contractions: a loop's remainder repeats those of its whole tiles."""
-    return (op.line for op, _ in _contractions(kernel))
-
-
-def _contractions(kernel: Kernel) -> Iterator[tuple[Op, Contraction]]:
-    for op in walk(kernel.body):
+def registers_needed(kernel: Kernel) -> int | None:
+    """An estimate of what a thread takes; None where nothing takes much."""
+    index = Index(kernel.body)
+    held = list(_lifetimes(index))
+    most, lines = 0, set()
+    for op in index.ops:
         schedule = op.attrs.get("schedule")
+        if schedule is None:
+            continue
+        live = sum(lifetime.registers for lifetime in held if lifetime.covers(index, op))
         if isinstance(schedule, Contraction):
-            yield op, schedule
+            lines.add(op.line)
+            live += _contraction(index, op, schedule)
+        most = max(most, live)
+    # What little else a thread keeps, ptxas knows best: per-thread code may need more than is seen here.
+    if not lines and most < _MANY:
+        return None
+    need = most + _BESIDE + _EACH_FURTHER * max(0, len(lines) - 1)
+    return -(-need // _STEP) * _STEP
+
+
+@dataclass(frozen=True, slots=True)
+class _Lifetime:
+    """Of a tile in registers: where it is defined, and for each of its uses the op and where that ends."""
+
+    defined: int
+    uses: Sequence[tuple[Op, int]]
+    registers: int
+
+    def covers(self, index: Index, op: Op) -> bool:
+        """Whether the tile is there while `op` makes another."""
+        at = index.position[op]
+        return self.defined < at and any(end >= at and not _either(index, op, use) for use, end in self.uses)
+
+
+def _lifetimes(index: Index) -> Iterator[_Lifetime]:
+    places = [(value, index.end[op]) for op in index.ops for value in op.results]
+    places += [(value, index.position[op]) for value, op in index.owner.items()]
+    for value, defined in places:
+        registers = _registers(value)
+        if registers:
+            uses = [(user, _end(index, value, user)) for user in _consumers(index, value)]
+            yield _Lifetime(defined, uses, registers)
+
+
+def _either(index: Index, a: Op, b: Op) -> bool:
+    """Whether two ops are in the two branches of one `if`."""
+    branches = {}
+    for op in (a, *index.ancestors(a)):
+        branches[index.parent[op]] = index.block_of[op]
+    for op in (b, *index.ancestors(b)):
+        around = index.parent[op]
+        if around in branches:
+            return around is not None and around.name == "if" and branches[around] is not index.block_of[op]
+    return False
+
+
+def _consumers(index: Index, value: Value) -> Iterator[Op]:
+    """The ops that evaluate what is made of a value, and those that pass it on."""
+    pending, seen = [value], set()
+    while pending:
+        for user in index.used_by(pending.pop()):
+            if user in seen:
+                continue
+            seen.add(user)
+            if len(user.results) == 1 and isinstance(user.result.type, TileType) and user.result.type.layout is None:
+                pending.append(user.result)
+            else:
+                yield user
+
+
+def _end(index: Index, value: Value, user: Op) -> int:
+    """Where a use ends: with the outermost loop around it that the value is defined outside of."""
+    end = index.position[user]
+    for around in index.ancestors(user):
+        if index.inside(value, around):
+            break
+        if around.name in ("for", "while"):
+            end = index.end[around]
+    return end
+
+
+def _registers(value: Value) -> int:
+    """What a tile with a layout takes of each thread."""
+    if not isinstance(value.type, TileType) or value.type.layout is None:
+        return 0
+    return value.type.runs * value.type.layout.vector * -(-value.type.element.bytes // 4)
+
+
+def _contraction(index: Index, op: Op, schedule: Contraction) -> int:
+    """The registers of the operands, and of the sums unless they are those of a tile."""
+    tile = op.operands[0 if op.name == "hold" else 1]
+    dot = next(n.op for n in nodes(index, tile) if n.op.name == "dot")
+    words = -(-element_of(dot.result.type).bytes // 4)
+    lhs, rhs = dot.operands
+    operands = 0
+    for operand, count, k_axis in ((lhs, schedule.tm, 1), (rhs, schedule.tn, 1 if dot.attrs["transposed"] else 0)):
+        operands += count * (_ACCESS if read_along_k(index, operand, k_axis) else words)
+    added = index.definition[tile].name == "add" and any(map(_registers, index.definition[tile].operands))
+    return min(operands, _MOST_OPERANDS) + (0 if added else words * schedule.tm * schedule.tn)
 
 
 def _blocks(kernel: Kernel) -> int:

@@ -25,12 +25,13 @@ from phobos_core.ir.schedule import (
     Schedule,
     Sweep,
 )
-from phobos_core.ir.tree import INNER, Node, held, nodes
+from phobos_core.ir.tree import INNER, Node, buffer_of, held, nodes
 from phobos_core.ir.types import Cyclic, Layout, Patches, Rows, TileType, ViewType, element_of
 from phobos_core.language.targets import LANES, LEAST_SM, TARGETS
 from phobos_core.language.types import I8
 from phobos_core.passes.materialize import name_of
-from phobos_core.passes.thread_tiles import along, patches_of, shape_of, thread_tile
+from phobos_core.passes.thread_tiles import along, patches_of, row_run, shape_of, thread_tile
+from phobos_core.passes.turned import copy_layout
 
 
 def schedule(kernel: Kernel) -> Kernel:
@@ -84,13 +85,36 @@ class _Planner:
                 columns = shape_of(tile)[1]
                 patches = patches_of(layout, columns, self.widest(view, tree, columns).vector)
                 return PatchSweep(patches, self.vector(view, tree, patches.vector))
+            case Patches() if self.walks_down(tree) and layout.height > 1:
+                return PatchSweep(layout, 1, down=True)
             case Patches():
                 return PatchSweep(layout, self.vector(view, tree, layout.vector))
             case Cyclic():
                 return Sweep(layout.vector)
             case None:
                 assert view is not None
-                return Sweep(self.vector(view, tree, _view_shape(view)[-1]))
+                return self.turned(view, tree) or Sweep(self.vector(view, tree, _view_shape(view)[-1]))
+
+    def walks_down(self, tree: Sequence[Node]) -> bool:
+        """Whether what is read lies contiguous down the columns."""
+        return any(along(tree, 0)) and not any(along(tree, 1))
+
+    def turned(self, view: Value, tree: Sequence[Node]) -> PatchSweep | None:
+        """Of a store to shared memory of what tensors hold transposed, in runs of theirs."""
+        alloc = self.index.defining(buffer_of(self.index, view), "alloc")
+        if alloc is None or len(_view_shape(view)) != 2 or not self.walks_down(tree):
+            return None
+        views = list(along(tree, 0))
+        if any(buffer_of(self.index, v) in self.index.definition for v in views):
+            return None
+        rows, columns = _view_shape(view)
+        run = self.vectors.widest(views, rows)
+        if run.vector == 1:
+            return None
+        pitch = alloc.attrs.get("pitch") or columns
+        size = element_of(alloc.results[0].type).bytes
+        layout = copy_layout(self.kernel.threads, (rows, columns), self.use(run), pitch, size)
+        return PatchSweep(layout, 1, down=True)
 
     def layout(self, op: Op, tile: Value) -> Layout | None:
         """The one in which registers hold what is made, read or (by a `reduce`) folded; they fix which thread has which
@@ -156,13 +180,13 @@ class _Planner:
                 grid = layout
             case _:
                 tm, tn = thread_tile(self.kernel, dot)
-                grid = Rows(self.kernel.threads, tm, -(-rows // tm), -(-columns // tn))
+                grid = Rows(self.kernel.threads, tm, -(-rows // tm), -(-columns // tn), row_run(self.index, [dot], tm))
         if not isinstance(layout, Patches):
             # A run that does not divide the columns would cross into the next row.
             widest = gcd(tn, columns, 4 if dp4a else 16)
         run = self.vector(view, tree, widest)
         assert not isinstance(layout, Patches) or run == widest
-        plan = Contraction(tm, tn, grid.rows, grid.columns, dp4a, run)
+        plan = Contraction(tm, tn, grid.rows, grid.columns, dp4a, run, grid.height, grid.across)
         path = "dp4a" if dp4a else "FMA" if element_of(dot.result.type).is_float else "scalar"
         outputs = "1 output a thread" if tm * tn == 1 else f"{tm}x{tn} outputs a thread"
         self.decisions.append(Decision(dot.line, name_of(dot), f"{path}, {outputs}", reason))

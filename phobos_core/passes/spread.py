@@ -12,7 +12,7 @@ power of two that divides the threads, at most a warp unless a row has runs enou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import gcd
 
@@ -22,11 +22,13 @@ from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import INNER
 from phobos_core.ir.types import Layout, Patches, Rows, element_of
 from phobos_core.language.targets import LANES
-from phobos_core.passes.thread_tiles import ACCESS_BYTES, NoGrid, along, patches_of, shape_of, shared_grid
+from phobos_core.passes.thread_tiles import ACCESS_BYTES, NoGrid, along, patches_of, row_run, shape_of, shared_grid
 from phobos_core.passes.tile_uses import SharedTile, Statement
 
 # A row goes to more than a warp where each thread of one would have so many runs of it.
 _RUNS_FOR_MORE = 4
+# How often a loop runs, where that has to be guessed.
+_TURNS_OF_A_LOOP = 8
 # What neighbouring threads should access of a row together.
 _SEGMENT_BYTES = 128
 
@@ -99,10 +101,13 @@ def components(tiles: Sequence[SharedTile]) -> list[Component]:
 
 
 class Spreading:
-    """Finds the grids of one kernel's components."""
+    """Finds the grids of one kernel's components; at most `most_lanes` threads reduce a row."""
 
-    def __init__(self, kernel: Kernel, index: Index) -> None:
+    def __init__(self, kernel: Kernel, index: Index, most_lanes: int) -> None:
         self._kernel = kernel
+        self._index = index
+        self._index = index
+        self._most_lanes = most_lanes
         self._vectors = Vectors(kernel, index)
 
     def spread(self, component: Component) -> Spread | Conflict:
@@ -112,18 +117,27 @@ class Spreading:
 
     def _of_contractions(self, component: Component) -> Spread | Conflict:
         most = self._most_columns(component) if component.folds else None
-        found = shared_grid(self._kernel, component.dots, most)
+        dots = {s.dot: self._times(s) for s in component.statements if s.dot}
+        folds = sum(self._times(s) for s in component.statements if s.fold)
+        found = shared_grid(self._kernel, dots, folds, most)
         if isinstance(found, NoGrid):
             return Conflict(found.reason, _beside(component, folds=found.for_folds))
         grid, widths = found
+        grid = replace(grid, height=row_run(self._index, component.dots, grid.tm))
         patches = {}
         for columns, statements in self._by_width(component).items():
             if columns in widths:
                 vector = self._of_products(component, statements, columns, widths[columns])
-                patches[columns] = Patches(grid.threads, grid.tm, widths[columns], grid.rows, grid.columns, vector)
+                tn, tall = widths[columns], (grid.height, grid.across)
+                patches[columns] = Patches(grid.threads, grid.tm, tn, grid.rows, grid.columns, vector, *tall)
             else:
                 patches[columns] = patches_of(grid, columns, self._usual(component, statements, columns))
         return Spread(grid, patches)
+
+    def _times(self, statement: Statement) -> int:
+        """How often a statement runs, as a guess to compare by."""
+        loops = sum(around.name in ("for", "while") for around in self._index.ancestors(statement.store))
+        return int(_TURNS_OF_A_LOOP**loops)
 
     def _of_accesses(self, component: Component) -> Spread:
         widths = {
@@ -153,8 +167,8 @@ class Spreading:
 
     def _most_columns(self, component: Component) -> int:
         """The largest power of two that divides the threads; a warp where the folds have no parts."""
-        most = self._kernel.threads & -self._kernel.threads
-        parts = all(fold.attrs["kind"] in ("max", "sum") for fold in component.folds) and not component.dots
+        most = min(self._kernel.threads & -self._kernel.threads, self._most_lanes)
+        parts = all(fold.attrs["kind"] in ("max", "sum") for fold in component.folds)
         return most if parts else min(most, LANES)
 
     def _by_width(self, component: Component) -> dict[int, list[Statement]]:

@@ -18,13 +18,14 @@ from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Regions
 from phobos_core.ir.rewrite import Index, edit, with_body, without_unused
-from phobos_core.ir.tree import buffer_of, view_of
-from phobos_core.ir.types import TileType, ViewType
+from phobos_core.ir.tree import buffer_of
+from phobos_core.ir.types import TileType
 from phobos_core.passes.canonicalize import canonicalize
 from phobos_core.passes.conditions import fold_conditions
 from phobos_core.passes.fitting import Pass, fits_after
 from phobos_core.passes.materialize import name_of
 from phobos_core.passes.promote import promote
+from phobos_core.passes.slices import blocks_around, slice_of
 from phobos_core.passes.split_loops import split_loops
 from phobos_core.passes.temporaries import temporary
 from phobos_core.passes.unroll import unroll
@@ -85,7 +86,7 @@ def _concessions(index: Index, found: Sequence[Staged]) -> Iterator[dict[Staged,
 def _first_reaches_all(index: Index, staged: Staged) -> bool:
     """Whether what stands where the first use does is computed before every other."""
     home = index.block_of[index.definition[staged.value]]
-    return all(home in _blocks_around(index, index.definition[use]) for use in staged.uses)
+    return all(home in blocks_around(index, index.definition[use]) for use in staged.uses)
 
 
 def _decision(staged: Staged, mode: Mode) -> Decision:
@@ -123,7 +124,7 @@ def _operands(kernel: Kernel, index: Index) -> list[Staged]:
 def _add(index: Index, found: dict[Block, dict[object, Staged]], dot: Op, value: Value, key: object) -> None:
     op = index.definition[value]
     loop = _unchanging(index, value)
-    for block in _blocks_around(index, op):
+    for block in blocks_around(index, op):
         known = found.get(block, {}).get(key)
         if known is not None:
             if value not in known.uses:
@@ -163,14 +164,7 @@ def _worth_copying(index: Index, value: Value) -> bool:
 def _key(index: Index, regions: Regions, value: Value) -> object:
     """Equal for slices with the same elements; a computed value is like no other."""
     op = index.definition[value]
-    if op.name != "load":
-        return value
-    view, token = op.operands
-    assert isinstance(view.type, ViewType)
-    bounds = tuple(
-        tuple(regions.form(b) if b is not None else None for b in pair) for pair in view_of(index, view).bounds
-    )
-    return regions.of_view(view), bounds, token
+    return slice_of(index, regions, op) if op.name == "load" else value
 
 
 def _unchanging(index: Index, value: Value) -> Op | None:
@@ -197,12 +191,6 @@ def _lifted(index: Index, value: Value, loop: Op) -> list[Op] | None:
         needed.add(op)
         pending += op.operands
     return sorted(needed, key=lambda op: index.position[op])
-
-
-def _blocks_around(index: Index, op: Op) -> Iterator[Block]:
-    yield index.block_of[op]
-    for around in index.ancestors(op):
-        yield index.block_of[around]
 
 
 # How to stage

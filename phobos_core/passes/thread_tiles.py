@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 from phobos_core.ir.module import Kernel, Op, Value
-from phobos_core.ir.tree import Node
+from phobos_core.ir.rewrite import Index
+from phobos_core.ir.tree import Node, views_along
 from phobos_core.ir.types import Patches, Rows, TileType, element_of
-from phobos_core.language.targets import MAX_REGISTERS_PER_THREAD, REGISTERS_PER_SM
+from phobos_core.language.targets import LANES, MAX_REGISTERS_PER_THREAD, REGISTERS_PER_SM
 from phobos_core.language.types import F64
 
 # The widest access of a thread.
@@ -24,6 +26,8 @@ REGISTERS_BESIDE = 24
 # What reading an element of an operand costs, in products; more where the index has to be kept inside the tile.
 _READ_COST = 2
 _CLAMPED_READ_COST = 3
+# What it costs, in products, to fold rows through parts of them in shared memory.
+_PARTS_COST = 200
 
 
 def thread_tile(kernel: Kernel, dot: Op) -> tuple[int, int]:
@@ -48,24 +52,25 @@ class NoGrid:
 
 
 def shared_grid(
-    kernel: Kernel, dots: Sequence[Op], most_columns: int | None = None
+    kernel: Kernel, dots: Mapping[Op, int], folds: int, most_columns: int | None = None
 ) -> tuple[Rows, Mapping[int, int]] | NoGrid:
     """The grid of patches at which `dots`, which have as many rows, together cost the least, with the columns of a
-    patch for each number of columns of theirs.
+    patch for each number of columns of theirs. The numbers tell how often each runs compared with the others.
 
-    With `most_columns` rows are folded: the columns of the grid are a power of two and no more than that.
+    With `most_columns` rows are folded, `folds` times: the columns of the grid are a power of two, at most that.
     """
     widest = max(dots, key=lambda dot: (words_of(dot.result), shape_of(dot.result)[1]))
-    rows = shape_of(widest.result)[0]
+    rows, width = shape_of(widest.result)
     found: list[tuple[Rows, dict[int, int]]] = []
     for tm, tn in _tiles(kernel, widest):
-        columns = -(-shape_of(widest.result)[1] // tn)
+        across = -(-width // tn)
         if most_columns is not None:
-            columns = min(1 << (columns - 1).bit_length(), most_columns)
-        widths = {n: -(-n // columns) for n in sorted(shape_of(dot.result)[1] for dot in dots)}
-        if most_columns is None:
-            widths[shape_of(widest.result)[1]] = tn
-        found.append((Rows(kernel.threads, tm, -(-rows // tm), columns), widths))
+            across = 1 << (across - 1).bit_length()
+        for columns in [across] if most_columns is None else sorted({min(across, m) for m in (LANES, most_columns)}):
+            widths = {n: -(-n // columns) for n in sorted(shape_of(dot.result)[1] for dot in dots)}
+            if most_columns is None:
+                widths[width] = tn
+            found.append((Rows(kernel.threads, tm, -(-rows // tm), columns), widths))
     fixed = kernel.config.get("TILE_TN")
     if fixed:
         allowed = [(g, w) for g, w in found if all(tn == min(fixed, n) for n, tn in w.items())]
@@ -75,8 +80,12 @@ def shared_grid(
 
     def cost(choice: tuple[Rows, Mapping[int, int]]) -> tuple[int, int]:
         grid, widths = choice
-        costs = (shape_of(d.operands[0])[1] * _cost(grid, d, widths[shape_of(d.result)[1]]) for d in dots)
-        return sum(costs), -widths[shape_of(widest.result)[1]]
+        products = sum(
+            times * shape_of(dot.operands[0])[1] * _cost(grid, dot, widths[shape_of(dot.result)[1]])
+            for dot, times in dots.items()
+        )
+        parts = most_columns is not None and grid.columns > LANES
+        return products + (folds * _PARTS_COST if parts else 0), -widths[width]
 
     def fits(choice: tuple[Rows, Mapping[int, int]]) -> bool:
         grid, widths = choice
@@ -104,7 +113,19 @@ def patches_of(grid: Rows, columns: int, vector: int) -> Patches:
     while vector > 1 and vector * grid.columns > columns:
         vector //= 2
     tn = -(-columns // (vector * grid.columns)) * vector
-    return Patches(grid.threads, grid.tm, tn, grid.rows, grid.columns, vector)
+    return Patches(grid.threads, grid.tm, tn, grid.rows, grid.columns, vector, grid.height, grid.across)
+
+
+def row_run(index: Index, dots: Sequence[Op], tm: int) -> int:
+    """How many neighbouring rows of a patch to compute, so that left operands that lie column by column can be read so
+    many at a time."""
+    run = 1
+    for dot in dots:
+        lhs = dot.operands[0]
+        if views_along(index, lhs, 0):
+            most = ACCESS_BYTES // element_of(lhs.type).bytes
+            run = max(run, gcd(tm, shape_of(lhs)[0], most))
+    return run
 
 
 def _tiles(kernel: Kernel, dot: Op) -> list[tuple[int, int]]:

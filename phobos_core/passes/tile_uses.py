@@ -42,7 +42,7 @@ class Statement:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return _shape(self.store)
+        return _shape(self.store.operands[1])
 
     @property
     def dot(self) -> Op | None:
@@ -104,7 +104,13 @@ class SharedTile:
         return [read for read in self.reads if read.mode == "memory"]
 
 
-def tile_uses(kernel: Kernel, index: Index) -> list[SharedTile]:
+@dataclass(frozen=True, slots=True)
+class Uses:
+    statements: Sequence[Statement]
+    tiles: Sequence[SharedTile]
+
+
+def tile_uses(kernel: Kernel, index: Index) -> Uses:
     stores = [op for op in index.ops if op.name == "store"]
     trees = {store: tuple(nodes(index, store.operands[1])) for store in stores}
     anchors = {store: next((n.op for n in tree if OPS[n.op.name].anchor), None) for store, tree in trees.items()}
@@ -127,13 +133,20 @@ def tile_uses(kernel: Kernel, index: Index) -> list[SharedTile]:
         tile.barred = _barred(index, regions, tile) or ""
         _read_elsewhere(index, tile)
         _made_one(tile)
-    return list(tiles.values())
+    return Uses(statements, list(tiles.values()))
+
+
+def serves(index: Index, statement: Statement, node: Node) -> bool:
+    """Whether registers could serve the load of a slice that is a node of a statement's tree."""
+    if len(node.axes) != 2 or _order_of_its_own(index, statement):
+        return False
+    return _mode(node, statement, by_rows=_shape(node.op.result)[1] == 1)[0] != "memory"
 
 
 def _by_rows(
     index: Index, tiles: Mapping[Value, SharedTile], store: Op, buffer: Value, tree: Sequence[Node], anchor: Op | None
 ) -> bool:
-    if _shape(store)[1:] != (1,) or (anchor is not None and anchor.name == "dot"):
+    if _shape(store.operands[1])[1:] != (1,) or (anchor is not None and anchor.name == "dot"):
         return False
     if anchor is not None and anchor.name == "reduce":
         return True
@@ -143,10 +156,9 @@ def _by_rows(
     return all(tile.by_rows for tile in own if tile is not None)
 
 
-def _shape(store: Op) -> tuple[int, ...]:
-    type = store.operands[1].type
-    assert isinstance(type, TileType)
-    return type.shape
+def _shape(tile: Value) -> tuple[int, ...]:
+    assert isinstance(tile.type, TileType)
+    return tile.type.shape
 
 
 def _barred(index: Index, regions: Regions, tile: SharedTile) -> str | None:
@@ -193,7 +205,7 @@ def _read(index: Index, regions: Regions, tiles: Mapping[Value, SharedTile], sta
         tile = tiles.get(buffer_of(index, view))
         if tile is None:
             continue
-        mode, why = _mode(node, tile, by_rows=statement.by_rows)
+        mode, why = _mode(node, statement, by_rows=tile.by_rows)
         if not regions.whole_allocation(view):
             mode, why = "memory", f"line {statement.line} reads a part of it"
         elif alone:
@@ -203,14 +215,15 @@ def _read(index: Index, regions: Regions, tiles: Mapping[Value, SharedTile], sta
         tile.reads.append(Read(statement, node.op, mode, why))
 
 
-def _mode(node: Node, tile: SharedTile, *, by_rows: bool) -> tuple[Mode, str]:
-    if node.own and tile.by_rows == by_rows:
+def _mode(node: Node, statement: Statement, *, by_rows: bool) -> tuple[Mode, str]:
+    """How a statement reads a tile that is held by rows, or in patches."""
+    if node.own and statement.by_rows == by_rows:
         return "own", ""
     folded = node.anchor is not None and node.anchor.name == "reduce"
     if node.anchor is None or folded:
-        if node.axes == (0, None) and tile.by_rows:
+        if node.axes == (0, None) and by_rows:
             return "row", ""
-        if folded and node.axes == (0, INNER) and not tile.by_rows and tile.shape[1] > 1:
+        if folded and node.axes == (0, INNER) and not by_rows and _shape(node.op.result)[1] > 1:
             return "fold", ""
     if node.anchor is not None:
         return "memory", f"across threads, in a `{name_of(node.anchor)}`"

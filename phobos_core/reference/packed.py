@@ -32,14 +32,12 @@ def _signed(octet: Array) -> Array:
 
 def byteperm(x: Array, y: Array, selector: Array) -> Array:
     """A nibble of 8 and more gives, as `prmt` does, eight copies of the sign of the byte that its low bits name."""
-    octets = np.stack(np.broadcast_arrays(*_bytes(x), *_bytes(y)))
+    *octets, choice = np.broadcast_arrays(*_bytes(x), *_bytes(y), selector.astype(np.int64))
+    stacked = np.stack(octets)
     result = np.zeros((), np.int64)
     for i in range(4):
-        nibble = (selector.astype(np.int64) >> (4 * i)) & 15
-        shape = np.broadcast_shapes(octets.shape[1:], nibble.shape)
-        picked = np.take_along_axis(
-            np.broadcast_to(octets, (8, *shape)), np.broadcast_to(nibble & 7, shape)[np.newaxis], 0
-        )[0]
+        nibble = (choice >> (4 * i)) & 15
+        picked = np.take_along_axis(stacked, (nibble & 7)[np.newaxis], 0)[0]
         octet = np.where(nibble & 8, np.where(picked & 128, 255, 0), picked)
         result = result | (octet << (8 * i))
     return result.astype(x.dtype)

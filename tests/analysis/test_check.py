@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -13,11 +12,9 @@ from hypothesis import strategies as st
 
 from phobos_core.analysis import AnalysisCache, check
 from phobos_core.analysis import program as pg
-from phobos_core.analysis.kernel import check_kernel
 from phobos_core.language.builtins import BUILTINS
 from phobos_core.language.codes import CODES, Stage
 from phobos_core.syntax import parse
-from phobos_core.syntax.ast import Kernel
 from tests.analysis.support import checked, source_of, statement_lines
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -248,27 +245,3 @@ def test_long_chains() -> None:
     chain = "if f { } " + "else if f { } " * 3000
     for body in (f"let x = {total}", chain, "let x = 1; " * 3000):
         assert {d.code for d in checked(source_of(body)).diagnostics} <= {"nesting-too-deep", "duplicate-name"}
-
-
-def test_a_check_is_given_up_between_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
-    """And what it found until then is not looked for again."""
-    looked: list[str] = []
-
-    def looking(node: Kernel, *rest: Any) -> Any:
-        looked.append(node.name.text)
-        return check_kernel(node, *rest)
-
-    # By its full name: `phobos_core.analysis.check` is the function of that name.
-    monkeypatch.setattr(sys.modules["phobos_core.analysis.check"], "check_kernel", looking)
-    source = parse("".join(f"kernel k{n}() {{\n  let a = y\n}}\n" for n in range(5)))
-    cache = AnalysisCache()
-
-    def give_up() -> None:
-        if len(looked) == 3:
-            raise TimeoutError
-
-    with pytest.raises(TimeoutError):
-        check(source, cache=cache, checkpoint=give_up)
-    assert looked == ["k0", "k1", "k2"]
-    assert check(source, cache=cache).diagnostics == check(source).diagnostics
-    assert looked[3:5] == ["k3", "k4"]

@@ -279,6 +279,23 @@ def test_the_operand_of_a_body_is_told_as_the_body_writes_it() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("if ctx.lane == 0 {\n  barrier()\n}", "condition"),
+        ("for i in range(0, ctx.lane) {\n  barrier()\n}", "out of the loop"),
+        ("if ctx.lane == 0 { return }\nbarrier()", "before the `return`"),
+        ("for i in range(0, n) {\n  barrier()\n  if ctx.lane == i { break }\n}", "out of the loop"),
+        ("var t = A[ctx.lane :+ 4, :]", "`A[i, j]`"),
+        ("let old = atomic_add(COUNT, 0, ctx.lane)", "`sum<over ctx.thread>(..)`"),
+        ("A[ctx.thread, 0] = s\nvar t = A[0 :+ 4, :]", "`barrier()` between"),
+    ],
+)
+def test_what_to_do(body: str, words: str) -> None:
+    [found] = file_of(body).diagnostics
+    assert words in (found.help or "")
+
+
 def test_a_long_chain_is_cut() -> None:
     steps = [f"let x{i + 1} = x{i} + 1" for i in range(100)]
     file = file_of("\n".join(["let x0 = ctx.lane", *steps, "var t = A[x100 :+ 4, :]"]))
@@ -411,13 +428,20 @@ def jumps_in_a_row(count: int) -> str:
     return "\n".join(f"if X[ctx.thread] == {i} {{ return }}\nO[{i % 256}] = s" for i in range(count))
 
 
+def operations_after_jumps(count: int) -> str:
+    """The first jump is what is wrong with every operation after it."""
+    after = "\n".join(f"if n == {i} {{ return }}\nbarrier()" for i in range(count))
+    return f"if ctx.lane == 0 {{ return }}\n{after}"
+
+
 def operations_in_a_row(count: int) -> str:
     """Every one is an error with a long chain."""
     steps = "\n".join(f"let x{i + 1} = x{i} + 1\nlet y{i} = atomic_add(COUNT, x{i}, 1)" for i in range(count))
     return f"let x0 = ctx.lane\n{steps}"
 
 
-PROGRAMS = [(chain_against_the_order, 200), (loops_in_loops, 16), (jumps_in_a_row, 200), (operations_in_a_row, 100)]
+PROGRAMS = [(chain_against_the_order, 200), (loops_in_loops, 16), (jumps_in_a_row, 200)]
+PROGRAMS += [(operations_after_jumps, 100), (operations_in_a_row, 100)]
 
 
 @pytest.mark.parametrize(("program", "count"), PROGRAMS)

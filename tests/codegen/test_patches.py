@@ -17,7 +17,8 @@ def result_of(element: ScalarType) -> ScalarType:
 
 
 def contraction(layout: Patches, *, use_dp4a: bool = False) -> Contraction:
-    return Contraction(layout.tm, layout.tn, layout.rows, layout.columns, use_dp4a, layout.vector)
+    sides = layout.tm, layout.tn, layout.rows, layout.columns
+    return Contraction(*sides, use_dp4a, layout.vector, layout.height, layout.across)
 
 
 def accumulating(
@@ -103,6 +104,26 @@ def test_any_grid_of_patches(m: int, n: int, tm: int, tn: int, run: int, vector:
     """More patches than threads, fewer, and patches that reach past the extents."""
     sides, layout = (m, n, 5), patches(threads, m, n, tm, tn, run)
     agrees(accumulating(F32, sides, layout, vector=vector), F32, sides)
+
+
+@pytest.mark.parametrize("threads", [16, 64, 256])
+@pytest.mark.parametrize(
+    ("m", "n", "tm", "tn", "run", "height", "across"),
+    [
+        (32, 32, 4, 4, 4, 4, 4),
+        (64, 32, 4, 2, 2, 2, 8),
+        (128, 64, 8, 8, 4, 4, 8),
+        (32, 128, 8, 4, 2, 1, 32),
+        (60, 32, 8, 4, 4, 4, 8),
+        (12, 20, 8, 4, 2, 4, 0),
+    ],
+)
+def test_runs_of_rows_and_warps_that_are_blocks(
+    m: int, n: int, tm: int, tn: int, run: int, height: int, across: int, threads: int
+) -> None:
+    sides = (m, n, 5)
+    layout = Patches(threads, tm, tn, -(-m // tm), -(-n // tn), run, height, across)
+    agrees(accumulating(F32, sides, layout, vector=run), F32, sides)
 
 
 def test_the_sums_start_from_what_is_held() -> None:

@@ -6,7 +6,7 @@ emulator must then agree bit for bit; with `approximate`, on random floats and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.differential.families import family
 from tests.differential.program import CAP, FLOATS, INTEGERS, UNSIGNED, Place, Program, is_float
 from tests.differential.statements import STATEMENTS
 
@@ -44,12 +45,12 @@ class Generated:
     grid: int
 
 
-def input_tensors(draw: Any, aligned: bool) -> list[Place]:
+def input_tensors(draw: Any, aligned: bool, elements: Sequence[str]) -> list[Place]:
     """One or two element types, each of rank 2 and perhaps 1 and 3, over shared dimensions M, N and L."""
     rows, columns, depth = (draw(st.sampled_from(choice)) for choice in ([8, 12, 20, 36], [8, 16, 20, 32], [4, 8]))
     extents = {"M": rows, "N": columns, "L": depth}
     static = draw(st.booleans()) and not aligned
-    chosen = draw(st.lists(st.sampled_from(FLOATS + INTEGERS), min_size=1, max_size=2, unique=True))
+    chosen = draw(st.lists(st.sampled_from(elements), min_size=1, max_size=2, unique=True))
     chosen += draw(st.lists(st.sampled_from(UNSIGNED), max_size=1))
     tensors = []
     for number, element in enumerate(chosen):
@@ -63,17 +64,31 @@ def input_tensors(draw: Any, aligned: bool) -> list[Place]:
 
 @st.composite
 def tile_kernels(draw: Any, approximate: bool = False) -> Generated:
-    return generate(draw, approximate)
+    """Statements of every kind."""
+    statements = STATEMENTS if approximate else [*STATEMENTS, family, family, family]
+    return generate(draw, approximate, statements, 7, FLOATS + INTEGERS)
 
 
-def generate(draw: Any, approximate: bool) -> Generated:
+@st.composite
+def register_kernels(draw: Any) -> Generated:
+    """Families of whole tiles, and little else."""
+    return generate(draw, approximate=False, statements=[family], most=2, elements=(*FLOATS, "i8"))
+
+
+def generate(
+    draw: Any,
+    approximate: bool,
+    statements: Sequence[Callable[[Program], None]],
+    most: int,
+    elements: Sequence[str],
+) -> Generated:
     aligned = draw(st.sampled_from([False, False, False, True]))
-    inputs = input_tensors(draw, aligned)
+    inputs = input_tensors(draw, aligned, elements)
     p = Program(draw, inputs, aligned, approximate)
     p.integers += ["s0", "ctx.block.x"]
     outputs = outputs_of(p)
-    for _ in range(p.integer(2, 7)):
-        p.pick(STATEMENTS)(p)
+    for _ in range(p.integer(min(2, most - 1), most)):
+        p.pick(statements)(p)
     store_results(p, outputs)
     rows = OUT[0] * 2 - p.pick([0, 4])
     attributes, options = launch_options(p, aligned)

@@ -8,7 +8,7 @@ a range is kept. Lanes that the launch masks make an access cost less than was s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -25,6 +25,7 @@ from phobos_core.report.accesses.measure import Measured, Span
 from phobos_core.runtime.arguments import bind
 from phobos_core.runtime.module import Kernel
 from tests.differential.kernels import tile_kernels
+from tests.differential.test_threads import CASES, Case
 from tests.examples.opinions import OPINIONS
 from tests.examples.test_examples import Choice, first, largest
 
@@ -123,6 +124,13 @@ def test_every_access_of_the_examples(name: str, choose: Choice, target: str) ->
     for sizes in filter(None, (opinion.whole, opinion.ragged)):
         launch = opinion.make(sizes(kernel.config), kernel.config, np.random.default_rng(5))
         assert compare(kernel, launch.grid, launch.args) > 0
+
+
+@pytest.mark.parametrize("make", CASES, ids=lambda make: make.__name__)
+def test_every_access_of_per_thread_code(make: Callable[[], Case]) -> None:
+    case = make()
+    (kernel,) = phobos.compile_text(case.source).values()
+    assert compare(kernel, case.grid, case.args) > 0
 
 
 def test_every_access_of_generated_kernels() -> None:

@@ -380,20 +380,74 @@ kernel k(F: tensor<i32>[2], A: tensor<f32>[64], O: tensor<f32>[64]) {
 
 
 def effects_in_conditions() -> Case:
-    """An atomic in the condition of a loop that is left early, and in the value of a tile."""
+    """An atomic in the condition of a loop that is left early, and in the value of a tile, after what it changes."""
     source = """
 @launch(32)
-kernel k(C: tensor<i32>[2], O: tensor<i32>[1, 32]) {
+kernel k(C: tensor<i32>[2], O: tensor<i32>[1, 32], D: tensor<i32>[8], P: tensor<i32>[8]) {
   var turns = 0
   while atomic_add(C, 0, 1) < 10 {
     turns += 1
     if turns == 4 { break }
   }
   O[:, :] = turns * 100 + atomic_add(C, 0, 3)
+  P[0 :+ 8] = D[0 :+ 8] + atomic_add(D, 0, 50)
 }
 """
-    args = [np.zeros(2, np.int32), np.zeros((1, 32), np.int32)]
-    return Case(source, args, {0: np.array([7, 0]), 1: np.full((1, 32), 404)})
+    d = np.arange(8, dtype=np.int32)
+    args = [np.zeros(2, np.int32), np.zeros((1, 32), np.int32), d, d * 0]
+    return Case(source, args, {0: np.array([7, 0]), 1: np.full((1, 32), 404), 2: np.where(d == 0, 50, d), 3: d})
+
+
+def attention(queries: int, depth: int, threads: int, keys: tuple[int, int], column: int) -> Case:
+    """One decode step, by the definition, a share of the keys for each warp; some shares are short, or empty."""
+    warps = threads // 32
+    source = f"""
+@launch({threads})
+kernel k(Q: tensor<f32>[{queries}, {depth}], K: tensor<f16>[NK, 256], V: tensor<f16>[NK, 256],
+         M: tensor<f32>[{queries}, {warps}], L: tensor<f32>[{queries}, {warps}],
+         ACC: tensor<f32>[{queries * warps}, {depth}], scale: f32, lo: i32, hi: i32) {{
+  var q = Q[:, :]
+  var wm: tile<f32>[{queries}, {warps}]
+  var wl: tile<f32>[{queries}, {warps}]
+  var wacc: tile<f32>[{queries * warps}, {depth}]
+  wm[0, 0] = 5.0
+  warp_partial(q, K, V, lo, hi, {column}, wm, wl, wacc, scale)
+  M[:, :] = wm
+  L[:, :] = wl
+  ACC[:, :] = wacc
+}}
+"""
+    q, k, v = normal(queries, depth), normal(60, 256, dtype=np.float16), normal(60, 256, dtype=np.float16)
+    m, total, acc = np.full((queries, warps), -3.0e38), np.zeros((queries, warps)), np.zeros((queries, warps, depth))
+    lo, hi = keys
+    share = -(-(hi - lo) // warps)
+    for w in range(warps):
+        mine = slice(min(lo + w * share, hi), min(lo + (w + 1) * share, hi))
+        part_k, part_v = (x[mine, column : column + depth].astype(np.float64) for x in (k, v))
+        if len(part_k):
+            scores = 0.3 * (q.astype(np.float64) @ part_k.T)
+            m[:, w] = scores.max(1)
+            weights = np.exp(scores - m[:, [w]])
+            total[:, w], acc[:, w] = weights.sum(1), weights @ part_v
+    outs = [np.zeros(x.shape, np.float32) for x in (m, total)] + [np.zeros((queries * warps, depth), np.float32)]
+    args = [q, k, v, *outs, np.float32(0.3), lo, hi]
+    return Case(source, args, {3: m, 4: total, 5: acc.reshape(-1, depth)}, tolerance=1e-3)
+
+
+def attention_of_one_query() -> Case:
+    return attention(1, 128, 64, (3, 57), 128)
+
+
+def attention_of_four() -> Case:
+    return attention(4, 64, 128, (0, 50), 64)
+
+
+def attention_of_narrow_runs() -> Case:
+    return attention(2, 96, 96, (0, 2), 3)
+
+
+def attention_of_many() -> Case:
+    return attention(16, 128, 64, (7, 7), 0)
 
 
 def prefix_sum() -> Case:
@@ -440,7 +494,8 @@ kernel k(X: tensor<f32>[N], O: tensor<f32>[32]) {
 
 CASES: list[Callable[[], Case]] = [
     control, shared_exchange, element_types, folds, shuffles, runs, long_sums, atomics, grid_barriers, flags,
-    effects_in_conditions, prefix_sum, unrolled,
+    effects_in_conditions, prefix_sum, unrolled, attention_of_one_query, attention_of_four, attention_of_narrow_runs,
+    attention_of_many,
 ]  # fmt: skip
 
 
@@ -454,7 +509,7 @@ def test_right_by_numpy(
     if TARGETS[target].sm < case.least:
         pytest.xfail(f"{target} lacks an instruction")
     (kernel,) = phobos.compile_text(case.source, target=target, index_bits=bits).values()
-    args = [arg.copy() for arg in case.args]
+    args = [np.array(arg) if isinstance(arg, np.ndarray) else arg for arg in case.args]
     kernel.launch(case.grid, *args, device=device)
     for position, want in case.expected.items():
         found, want = (np.asarray(each).astype(np.float64) for each in (args[position], want))

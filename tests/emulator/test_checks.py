@@ -109,7 +109,7 @@ def test_half_a_vector_uninitialised(kernel: Kernel) -> None:
 def test_shared_memory_does_not_survive_from_block_to_block(kernel: Kernel) -> None:
     body = f"""{ADDRESSES} mov.u32 %r2, %ctaid.x; setp.ne.u32 %p1, %r2, 0; @%p1 bra READ;
     st.shared.u32 [%r9], %t;
-    READ: ld.shared.u32 %r1, [%r9]; {STORE_OUT}"""
+    READ: ld.shared.u32 %r1, [%r9]; ret;"""
     assert kinds(execute(kernel, body, grid=1)) == []
     assert kinds(execute(kernel, body, grid=3)) == ["uninitialised-shared"]
 
@@ -266,11 +266,6 @@ def test_writes_of_one_value_to_global_memory_do_not_race(kernel: Kernel) -> Non
     assert kinds(execute(kernel, "st.global.u32 [%g0], %t; ret;")) == ["race-global"]
 
 
-def test_a_block_does_not_race_with_another(kernel: Kernel) -> None:
-    body = "mov.u32 %r1, %ctaid.x; st.global.u32 [%q], %r1; ret;"
-    assert kinds(execute(kernel, body, grid=5)) == []
-
-
 def test_write_after_read_of_global_memory(kernel: Kernel) -> None:
     body = NEIGHBOUR + "ld.global.u32 %r1, [%rd1]; {} st.global.u32 [%q], %r1; ret;"
     assert kinds(execute(kernel, body.format(BARRIER))) == []
@@ -409,6 +404,26 @@ def test_waiting_for_what_never_comes(kernel: Kernel) -> None:
     result = execute(kernel, SPIN.format(waiter=0, value=0), threads=1, grid=2)
     assert kinds(result) == ["deadlock"]
     assert result.findings[0].line == 4
+    waits = "block 0 waits here for a value that no running thread of the grid writes; block 1 has ended"
+    assert result.findings[0].message == waits
+
+
+def test_a_hang_says_which_blocks_wait_where(kernel: Kernel) -> None:
+    # Blocks 0 to 2 wait for word 0, blocks 3 and 4 for word 1, and block 5 ends.
+    body = """mov.u32 %r1, %ctaid.x; setp.eq.u32 %p1, %r1, 5; @%p1 bra END; setp.gt.u32 %p1, %r1, 2; @%p1 bra SECOND;
+    .loc 1 4 1
+    FIRST: ld.acquire.gpu.global.u32 %r2, [%g0]; setp.eq.u32 %p2, %r2, 0; @%p2 bra FIRST;
+    bra END;
+    .loc 1 7 1
+    SECOND: ld.acquire.gpu.global.u32 %r2, [%g0+4]; setp.eq.u32 %p2, %r2, 0; @%p2 bra SECOND;
+    END: ret;"""
+    (finding,) = execute(kernel, body, threads=32, grid=6).findings
+    places = {4: "blocks 0, 1 and 2 wait", 7: "blocks 3 and 4 wait"}
+    assert finding.kind == "deadlock"
+    assert finding.line is not None
+    here = f"{places.pop(finding.line)} here for a value that no running thread of the grid writes"
+    ((line, others),) = places.items()
+    assert finding.message == f"{here}; {others} at line {line}; block 5 has ended"
 
 
 @pytest.mark.parametrize("setter", ["other block", "other warp", "other lane"])

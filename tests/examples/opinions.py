@@ -18,12 +18,16 @@ Config = Mapping[str, int]
 
 @dataclass(frozen=True)
 class Launch:
-    """`args` in parameter order; `expected` maps an argument's position to its values after the launch."""
+    """`args` in parameter order; `expected` maps an argument's position to its values after the launch.
+
+    `scratch` are the positions of what a kernel leaves in no particular state.
+    """
 
     grid: tuple[int, ...]
     args: list[Any]
     expected: dict[int, Array]
     tolerance: float
+    scratch: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,13 @@ import phobos_core as phobos
 from phobos_core.analysis import check
 from phobos_core.runtime.module import Kernel, Module
 from phobos_core.syntax import parse
-from tests.examples.opinions import OPINIONS, Launch
+from tests.examples import opinions
+from tests.examples.opinions import Launch
+from tests.examples.thread_opinions import THREAD_OPINIONS
 
 Choice: TypeAlias = Callable[[str, str], Kernel]
 
+OPINIONS = opinions.OPINIONS | THREAD_OPINIONS
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TARGETS = ["sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120"]
 
@@ -67,7 +70,7 @@ def agree(kernel: Kernel, launch: Launch) -> None:
                 found, expected.astype(np.float64), launch.tolerance, launch.tolerance, err_msg=device
             )
     for position, argument in enumerate(launch.args):
-        if isinstance(argument, np.ndarray) and position not in launch.expected:
+        if isinstance(argument, np.ndarray) and position not in {*launch.expected, *launch.scratch}:
             np.testing.assert_array_equal(results["emulator"][position], argument)
 
 
@@ -89,6 +92,33 @@ def test_rows_wider_than_a_warp_agree_with_numpy(name: str) -> None:
     opinion = OPINIONS[name]
     assert opinion.ragged
     agree(kernel, opinion.make(opinion.ragged(kernel.config), kernel.config, np.random.default_rng(9)))
+
+
+@pytest.mark.parametrize(
+    ("name", "touched"),
+    [
+        ("flash_attention", [("dot_t(q, k)", "ld st"), ("exp(s - next)", "st"), ("dot(p, v)", "ld st")]),
+        ("softmax", []),
+        ("layer_norm", []),
+        ("top_k", []),
+    ],
+)
+def test_statements_by_element_and_by_row_touch_no_shared_memory(name: str, touched: list[tuple[str, str]]) -> None:
+    """Only what contractions read of other threads is there: of an attention q, k, v and the probabilities."""
+    kernel = first(name)
+    opinion = OPINIONS[name]
+    launch = opinion.make(opinion.whole(kernel.config), kernel.config, np.random.default_rng(10))
+    profile = kernel.profile(launch.grid, *launch.args)
+    lines = (EXAMPLES / f"{name}.ph").read_text().split("\n")
+    expected = {
+        (number, operation)
+        for text, operations in touched
+        for number, line in enumerate(lines, 1)
+        if text in line
+        for operation in operations.split()
+    }
+    found = {(traffic.line, traffic.operation.partition(".")[0]) for traffic in profile.shared}
+    assert found == expected
 
 
 @pytest.mark.parametrize("name", sorted(OPINIONS))

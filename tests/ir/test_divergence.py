@@ -115,3 +115,12 @@ def test_where_threads_were_last_together() -> None:
 def test_nothing_differs_without_a_thread() -> None:
     kernel = parse_kernel("kernel @k target=sm_80 threads=64 index=64 (%n: index) {\n  %a = add %n, %n : index\n}\n")
     assert divergence(kernel.body).values == frozenset()
+
+
+def test_a_loop_that_threads_leave_at_different_times() -> None:
+    body = (
+        "%no = const {value = false} : bool\n%c = cmp %t, %one {predicate = lt} : bool\n"
+        "%end = for %zero, %n, %one, %no {until = [0]} : bool @1 (%i: index, %left: bool) {\n  yield %c\n}\n"
+        "%all = for %zero, %n, %one, %no {until = [0]} : bool @2 (%j: index, %gone: bool) {\n  yield %p\n}\n"
+    )
+    assert splitting(body) == [1]

@@ -57,6 +57,14 @@ def test_a_tile_in_patches_reads_back() -> None:
     assert held.runs == 2 * 2 * 2
 
 
+def test_runs_of_rows_and_blocks_of_lanes_read_back() -> None:
+    text = TEXT.replace("cyclic<96, 8>", "patches<64, 2, 4, 4, 16, 2, 2, 8>").replace("vector=8", "vector=1")
+    kernel = parse_kernel(text)
+    assert print_kernel(kernel) == text
+    held = kernel.body.ops[3].result.type
+    assert held == TileType(F16, (8, 64), Patches(64, 2, 4, 4, 16, 2, height=2, across=8))
+
+
 def test_a_tile_of_rows_reads_back() -> None:
     """Four threads with two patches of two rows each."""
     text = TEXT.replace("cyclic<96, 8>", "rows<4, 2, 4, 2>").replace("vector=8", "vector=1")
@@ -95,6 +103,7 @@ def test_what_the_text_means() -> None:
         Sweep(4),
         PatchSweep(Patches(32, 2, 4, 2, 1, 2), 1),
         Contraction(8, 4, 4, 8, True),
+        Contraction(8, 4, 4, 8, False, 4, 2, 8),
         RowSweep(Rows(32, 2, 2, 1)),
         RowFold(Patches(32, 2, 4, 2, 1, 2), 1),
         RowReduction(16, 1),

@@ -136,7 +136,14 @@ MISFITS = {
     ),
     "rows that are too few": (ROWS, ROWS.replace("tm=2", "tm=1").replace("<64, 2", "<64, 1"), "line 4.*make up"),
     "patches that are too narrow": (LAST, LAST.replace("columns=16", "columns=15"), "line 6.*make up"),
-    "runs that do not divide": (LAST, LAST.replace("tn=4", "tn=6"), "line 6.*divides"),
+    "runs that do not divide": (LAST, LAST.replace("tn=4", "tn=6"), "line 6.*divide"),
+    "runs of rows that do not divide": (LAST, LAST.replace("vector=4)", "vector=4, height=4)"), "line 6.*divide"),
+    "warps that are no blocks": (LAST, LAST.replace("vector=4)", "vector=4, across=4)"), "line 6.*blocks"),
+    "a fold of rows that warps are blocks of": (
+        FOLD,
+        FOLD.replace("rows=4, columns=16", "rows=8, columns=16").replace("vector=4)", "vector=4, across=8)"),
+        "line 3.*row by row",
+    ),
     "other threads": (LAST, LAST.replace("threads=64", "threads=32"), "line 6.*32 threads"),
     "a fold of columns that are no power of two": (
         FOLD,

@@ -14,7 +14,6 @@ from typing import Any
 
 from bench.language_client import Client, Gone
 from phobos_ls.connections import converse
-from phobos_ls.scheduling import Pool
 from phobos_ls.server import FEATURES, Server
 from phobos_ls.table import Table
 
@@ -75,12 +74,11 @@ def wire(
     table: Table = FEATURES,
     capabilities: Mapping[str, Any] | None = PUSH,
     answers: Mapping[str, Callable[[Any], Any]] | None = None,
-    pool: Pool | None = None,
     **more: Any,
 ) -> Iterator[Wired]:
     """A client of a server. It has said hello, unless its `capabilities` are None."""
     mine, its = socket.socketpair()
-    server = Server(table, pool)
+    server = Server(table)
     codes: list[int] = []
 
     def run() -> None:

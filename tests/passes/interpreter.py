@@ -17,6 +17,8 @@ from phobos_core.ir.types import MemType, TileType
 
 Array = npt.NDArray[Any]
 ELEMENT = np.uint64
+# What a load gives whose condition does not hold.
+ANYTHING = ELEMENT(0xDEAD_BEEF_0BAD_F00D)
 # Element addresses of memory that no pass has placed start here.
 UNPLACED = 1 << 16
 
@@ -65,12 +67,13 @@ class Interpreter:
                 for at, place in self.inside(view):
                     self.write(place, new[at])
             case "async_copy":
-                target, source, *_ = op.operands
-                new = self.window(source)
-                for at, place in self.inside(target):
-                    self.write(place, new[at])
+                target, source, _, _, *condition = op.operands
+                if self.holds(condition):
+                    new = self.window(source)
+                    for at, place in self.inside(target):
+                        self.write(place, new[at])
             case "load" if op.result.type.layout is not None:
-                self.values[op.result] = self.window(op.operands[0])
+                self.values[op.result] = self.loaded(op)
             case "hold":
                 self.values[op.result] = np.array(self.tile(op.operands[0]))
             case "load_point":
@@ -112,7 +115,7 @@ class Interpreter:
         op = self.definition[value]
         match op.name:
             case "load":
-                return self.window(op.operands[0])
+                return self.loaded(op)
             case "splat":
                 return np.full(value.type.shape, self.values[op.operands[0]]).astype(ELEMENT)
             case "broadcast":
@@ -132,6 +135,13 @@ class Interpreter:
             case "dot":
                 return operands[0] @ (operands[1].T if op.attrs["transposed"] else operands[1])
         raise AssertionError(op.name)
+
+    def holds(self, condition: list[Value]) -> bool:
+        return all(self.values[v] for v in condition)
+
+    def loaded(self, op: Op) -> Array:
+        view, _, *condition = op.operands
+        return self.window(view) if self.holds(condition) else np.full(view.type.shape, ANYTHING)
 
     def window(self, view: Value) -> Array:
         out = np.zeros(view.type.shape, ELEMENT)

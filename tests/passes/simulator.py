@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import product
 
 from phobos_core.ir.module import Block, Kernel, Op, Value
@@ -19,6 +20,22 @@ Element = tuple[int, ...]
 LANES = 32
 # Tensors lie this far apart, past all of shared memory.
 TENSORS = 1 << 20
+
+
+@cache
+def numbers(rows: int, columns: int, across: int) -> dict[tuple[int, int], int]:
+    """The number of the patch at each place of the grid."""
+    return {in_grid(columns, across, n): n for n in range(rows * columns)}
+
+
+def in_grid(columns: int, across: int, number: int) -> tuple[int, int]:
+    """The place of a patch in the grid."""
+    if not across:
+        return divmod(number, columns)
+    block, lane = divmod(number, LANES)
+    block_row, block_column = divmod(block, columns // across)
+    row, column = divmod(lane, across)
+    return block_row * (LANES // across) + row, block_column * across + column
 
 
 @dataclass
@@ -120,10 +137,11 @@ class Simulation:
         rows, columns = shape
         tn, vector = (1, 1) if isinstance(layout, Rows) else (layout.tn, layout.vector)
         for patch in range(layout.rows * layout.columns):
-            r, c = divmod(patch, layout.columns)
+            r, c = in_grid(layout.columns, layout.across, patch)
             thread = self.of_patch(layout, r, c, vector)
             for i, j in product(range(layout.tm), range(tn // vector)):
-                row = min(r + i * layout.rows, rows - 1)
+                run_of_rows, within = divmod(i, layout.height)
+                row = min(r + run_of_rows * layout.rows, rows // layout.height - 1) * layout.height + within
                 run = min(c + j * layout.columns, columns // vector - 1)
                 for n in range(vector):
                     yield thread, (row, run * vector + n)
@@ -136,13 +154,13 @@ class Simulation:
             case Sweep(vector):
                 return (row * shape[1] + column) // vector % threads
             case Contraction():
-                return self.of_patch(schedule, row, column // schedule.run, schedule.run)
+                return self.of_patch(schedule, row // schedule.height, column // schedule.run, schedule.run)
             case PatchSweep(layout):
-                return self.of_patch(layout, row, column // layout.vector, layout.vector)
+                return self.of_patch(layout, row // layout.height, column // layout.vector, layout.vector)
             case RowSweep(layout):
-                return self.of_patch(layout, row, 0, 1)
+                return self.of_patch(layout, row // layout.height, 0, 1)
             case RowFold(layout):
-                return self.of_patch(layout, row, column * LANES, 1)
+                return self.of_patch(layout, row // layout.height, column * LANES, 1)
             case RowReduction(lanes, _):
                 return (row % (threads // lanes) * lanes + 3 * self.shift) % threads
             case ColumnScan():
@@ -150,9 +168,10 @@ class Simulation:
         raise AssertionError(schedule)
 
     def of_patch(self, grid: Contraction | Patches | Rows, row: int, column: int, vector: int) -> int:
-        """The thread of a patch, by a row of it and its column in the grid or a run of it."""
+        """The thread of a patch, by its row in the grid or a run of its rows, and likewise of columns."""
         moved = self.shift * (grid.rows + 3 * grid.columns + 5 * vector)
-        return (row % grid.rows * grid.columns + column % grid.columns + moved) % self.kernel.threads
+        number = numbers(grid.rows, grid.columns, grid.across)[row % grid.rows, column % grid.columns]
+        return (number + moved) % self.kernel.threads
 
     def reads(self, tile: Value, at: Element, thread: int, schedule: object) -> Iterator[tuple[int, Value, Element]]:
         if tile.type.layout is not None:

@@ -1,5 +1,6 @@
 """Every example stays well formed through every pass, and says where each of its ops comes from."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,11 @@ from phobos_core.syntax import parse
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.ph"))
 
 
-def lowered(path: Path, target: str, index_bits: int) -> Kernel:
+def lowered(path: Path, target: str, index_bits: int, config: Mapping[str, int] | None = None) -> Kernel:
     source = path.read_bytes()
     (placed,) = check(parse(source), target=target, index_bits=index_bits).kernels
     assert placed.kernel is not None
-    return lower(placed.kernel, LineTable(source, placed.offset), target=target, index_bits=index_bits)
+    return lower(placed.kernel, LineTable(source, placed.offset), target=target, config=config, index_bits=index_bits)
 
 
 @pytest.mark.parametrize(("target", "index_bits"), [("sm_61", 32), ("sm_75", 64), ("sm_80", 64)])

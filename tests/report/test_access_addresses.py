@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from phobos_core import emulator
 from phobos_core.report.accesses.code import read
-from phobos_core.report.accesses.evaluate import Kernel
+from phobos_core.report.accesses.context import Context
 from phobos_core.report.accesses.forms import Atom, known, one
 from phobos_core.report.accesses.measure import Measured, Measurer
 from phobos_core.report.accesses.sites import sites
@@ -49,7 +49,7 @@ def measured(ptx: str, threads: int = 64) -> dict[int, Measured]:
         "k_param_0": one(Atom("given", "P")),
         "s": known(0),
     }
-    measurer = Measurer(Kernel(code, forms), threads)
+    measurer = Measurer(Context(code, forms), threads)
     found = ((site.at.ptx_line, measurer.measure(site)) for site in sites(code) if site.space == "shared")
     return {line: each for line, each in found if each is not None}
 

@@ -25,6 +25,7 @@ from phobos_core.runtime.compiler import Request, compile_kernel
 from phobos_core.runtime.configurations import configurations
 from phobos_core.runtime.options import Options
 from phobos_core.toolchain import ptxas, sass
+from tests.spec.harness import read_page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "memory-accesses.md"
 
@@ -100,6 +101,50 @@ kernel k(A: tensor<f32>[64, 64], B: tensor<f32>[64, 64], C: tensor<f32>[64, 6], 
     assert access.bytes == size
     assert access.why_not_wider is not None
     assert re.search(why, access.why_not_wider), access.why_not_wider
+
+
+@pytest.mark.parametrize(
+    ("statement", "name", "kind", "size", "why"),
+    [
+        ("store(O[0, t * 6 :+ 2], elem(F[0, t * 6 :+ 2], 0), 1.0)", "F", "load", 8, "all of it"),
+        ("O[0, t] = elem(F[0, t :+ 4], 3)", "F", "load", 4, "a multiple of 4 bytes only"),
+        ("O[0, t] = F[0, t]", "F", "load", 4, "a single element is read"),
+        ("let old = atomic_add(C, 3, 1)", "C", "atomic", 4, "an atomic operation is of a single element"),
+        ("while load_acquire(C, 0) == 0 {}", "C", "load", 4, "threads wait by a single element"),
+    ],
+)
+def test_why_what_a_thread_does_alone_is_no_wider(statement: str, name: str, kind: str, size: int, why: str) -> None:
+    source = f"""\
+@launch(32)
+kernel k(F: tensor<f32>[1, 256], C: tensor<i32>[8], O: tensor<f32>[1, 256]) {{
+  let t = ctx.thread
+  {statement}
+}}
+"""
+    access = one(accesses(source), name, kind)
+    assert access.bytes == size
+    assert access.why_not_wider is not None
+    assert why in access.why_not_wider
+
+
+def test_every_access_of_the_pages_of_the_spec_has_a_name_and_a_reason() -> None:
+    told = 0
+    for page in sorted((PAGE.parents[1] / "tests" / "spec").glob("*.md")):
+        for case in read_page(page):
+            try:
+                module = phobos.compile_text(
+                    case.source, target=case.target, dims=case.dims, index_bits=case.index_bits
+                )
+            except phobos.CompileError:
+                continue
+            for kernel in module.values():
+                for access in memory_accesses(kernel._kernel, kernel.ptx):
+                    where = f"{page.name}, {case.name}: {access}"
+                    assert access.name is not None, where
+                    assert access.bytes == 16 or access.why_not_wider, where
+                    assert access.unknown or access.banks or access.sectors, where
+                    told += access.unknown is None
+    assert told > 1000
 
 
 def test_products_are_as_wide_as_the_patch_of_a_thread() -> None:

@@ -82,6 +82,12 @@ def test_a_subroutine_has_loops_of_its_own() -> None:
     assert found(*rows) == {"L1": (1, [3])}
 
 
+def test_a_call_of_what_does_not_return_is_a_jump() -> None:
+    """ptxas leaves a long loop by `@P0 CALL.REL.NOINC`."""
+    rows = (".A:", "NOP", ".B:", "NOP", "@P0 CALL.REL.NOINC .X", "BRA .B", ".X:", "@P1 BRA .A", "EXIT")
+    assert found(*rows) == {"L1": (1, [0, 1, 2, 3, 4]), "L1.1": (2, [1, 2, 3])}
+
+
 def test_a_way_into_the_middle_makes_no_natural_loop() -> None:
     assert found("@P0 BRA .B", ".A:", "NOP", ".B:", "@P1 BRA .A", "EXIT") == {}
 

@@ -139,8 +139,8 @@ def _whole_warp(width: Sym | None) -> bool:
 
 
 def _shuffle(c: Collector, expr: pg.Shuffle) -> None:
-    uses_of(c, expr.value)
     source = uses_of(c, expr.source)
+    uses_of(c, expr.value)
     c.operations.append(Operation("shfl", expr.span, c.region, Scope.WARP))
     if expr.mode == "from" and _whole_warp(expr.width) and _in_range(c, expr.source):
         # All lanes read one lane, where they agree on which.

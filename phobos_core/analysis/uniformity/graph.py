@@ -65,8 +65,9 @@ class Graph:
     labels: list[Label] = field(default_factory=lambda: [None])
     levels: list[Variation] = field(default_factory=lambda: [Variation.UNIFORM])
     causes: list[Cause | None] = field(default_factory=lambda: [None])
-    # The first node on the way from the source.
+    # The first node on the way from the source, and the last one that is not just inside another.
     firsts: list[int] = field(default_factory=lambda: [START])
+    decisive: list[int] = field(default_factory=lambda: [START])
     edges: list[list[tuple[int, Link, Span, Use | None]]] = field(default_factory=lambda: [[]])
     sources: dict[tuple[Source, Variation], int] = field(default_factory=dict)
 
@@ -75,6 +76,7 @@ class Graph:
         self.levels.append(Variation.UNIFORM)
         self.causes.append(None)
         self.firsts.append(START)
+        self.decisive.append(START)
         self.edges.append([])
         return len(self.labels) - 1
 
@@ -102,7 +104,7 @@ class Graph:
             self._spread(level, deque(node for (_, variation), node in self.sources.items() if variation is level))
 
     def _spread(self, level: Variation, reached: deque[int]) -> None:
-        levels, causes, firsts = self.levels, self.causes, self.firsts
+        levels, causes, firsts, decisive = self.levels, self.causes, self.firsts, self.decisive
         for node in reached:
             levels[node] = level
         while reached:
@@ -112,7 +114,16 @@ class Graph:
                     levels[target] = level
                     causes[target] = Cause(origin, link, span, use)
                     firsts[target] = firsts[origin] or target
+                    decisive[target] = decisive[origin] if link is Link.INSIDE else target
                     reached.append(target)
+
+    def decision(self, region: int) -> tuple[int, Cause]:
+        """What decides that the control of a region differs: a condition, a bound or a jump, of the node in which it
+        does."""
+        node = self.decisive[region]
+        cause = self.causes[node]
+        assert cause is not None
+        return node, cause
 
     def worst(self, uses: list[Use]) -> Use | None:
         """The first of the uses that differ the most; None where all are uniform."""

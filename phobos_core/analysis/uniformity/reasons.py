@@ -100,18 +100,12 @@ def _symbol(graph: Graph, text: Texts, node: int, symbol: pg.Symbol) -> Iterator
 
 
 def _controlled(graph: Graph, text: Texts, region: int) -> Iterator[Related]:
-    node = region
-    while True:
-        cause = graph.causes[node]
-        if cause is None:
-            return
-        if cause.use is not None:
-            yield see(cause.span.own, _parting(graph, text, node, cause))
-            yield from _used(graph, text, cause.use, named=cause.use.span == cause.span)
-            return
-        if cause.link is Link.JUMP:
-            yield see(cause.span.own, f"only some threads do this `{text(cause.span)}`")
-        node = cause.origin
+    node, cause = graph.decision(region)
+    while cause.use is None:
+        yield see(cause.span.own, f"only some threads do this `{text(cause.span)}`")
+        node, cause = graph.decision(cause.origin)
+    yield see(cause.span.own, _parting(graph, text, node, cause))
+    yield from _used(graph, text, cause.use, named=cause.use.span == cause.span)
 
 
 def _parting(graph: Graph, text: Texts, node: int, cause: Cause) -> str:

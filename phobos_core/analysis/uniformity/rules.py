@@ -79,20 +79,12 @@ def _unreached(rules: Rules, op: Operation) -> Diagnostic:
 
 def _way_out(rules: Rules, op: Operation) -> str:
     """What to do about control that differs, by what made it differ."""
-    node: int | None = op.region
-    while node is not None:
-        cause = rules.c.graph.causes[node]
-        if cause is None:
-            break
-        match cause.link:
-            case Link.CONDITION:
-                return "move it to where the condition does not decide who gets there"
-            case Link.BOUND:
-                return "move it out of the loop"
-            case Link.JUMP:
-                return f"move it before the `{rules.text(cause.span)}`"
-        node = cause.origin
-    raise AssertionError("control that differs has no cause")
+    _, cause = rules.c.graph.decision(op.region)
+    if cause.link is Link.CONDITION:
+        return "move it to where the condition does not decide who gets there"
+    if cause.link is Link.BOUND or (cause.span.frame is op.span.frame and op.span.start < cause.span.start):
+        return "move it out of the loop"
+    return f"move it before the `{rules.text(cause.span)}`"
 
 
 def _differing(rules: Rules, op: Operation, operand: Operand) -> Diagnostic:

@@ -117,17 +117,17 @@ def _eval(c: Collector, stmt: pg.Eval) -> None:
 
 def _store_point(c: Collector, stmt: pg.StorePoint) -> None:
     outer, c.uses = c.uses, []
-    scalar(c, stmt.value)
     address(c, stmt.place)
+    scalar(c, stmt.value)
     uses, c.uses = c.uses, outer
     _end(c, _stored(c, stmt, uses))
 
 
 def _store_run(c: Collector, stmt: pg.StoreRun) -> None:
     outer, c.uses = c.uses, []
+    address(c, stmt.place)
     for item in stmt.values:
         scalar(c, item)
-    address(c, stmt.place)
     uses, c.uses = c.uses, outer
     _end(c, _stored(c, stmt, uses))
 
@@ -169,20 +169,20 @@ def _store_tile(c: Collector, stmt: pg.StoreTile) -> None:
     core, place = as_written(stmt.value), stmt.place
     if stmt.accumulate:
         op = begin(c, EXPRESSION, stmt.span)
-        elements(c, core, op)
         memory(c, place, place.span, op)
+        elements(c, core, op)
         c.operations.append(op)
     elif place.axes is None:
         _filled(c, core)
     else:
         op = begin(c, STORE, stmt.span)
+        offsets(c, place, op)
         if isinstance(core, pg.TileRead) and core.place.axes is None:
             memory(c, core.place, core.span, op)
         elif is_tile(core):
             value(c, core)
         else:
             operand(c, core, op)
-        offsets(c, place, op)
         c.operations.append(op)
     _end(c)
 

@@ -53,7 +53,8 @@ CODES: tuple[Code, ...] = (
         "two threads at one element of a tensor with no barrier between",
         PER_THREAD,
         "When a thread stores to an element that another thread of the block reads or stores to, a"
-        " `barrier()` stands between. Two stores of the same value are no race.",
+        " `barrier()` stands between; where the other thread is of another block, a `grid_barrier` or a flag."
+        " Two stores of the same value are no race.",
         REVERSE.format(""),
         REVERSE.format("  barrier()\n"),
     ),

@@ -9,7 +9,7 @@ from typing import Literal
 from phobos_core.ir.module import Kernel, Param
 from phobos_core.language.targets import LANES
 from phobos_core.report.accesses.code import read
-from phobos_core.report.accesses.evaluate import Kernel as Code
+from phobos_core.report.accesses.context import Context
 from phobos_core.report.accesses.forms import Atom, Form, known, one, simplest
 from phobos_core.report.accesses.lanes import SECTOR
 from phobos_core.report.accesses.measure import Measured, Measurer, Span, over
@@ -35,7 +35,7 @@ def memory_accesses(kernel: Kernel, ptx: str) -> tuple[MemoryAccess, ...]:
 def measure(kernel: Kernel, ptx: str) -> list[Measured]:
     """Each access that an instruction makes, in the order of the PTX."""
     code = read(ptx)
-    measurer = Measurer(Code(code, _given(kernel)), kernel.threads)
+    measurer = Measurer(Context(code, _given(kernel)), kernel.threads)
     return [found for site in sites(code) if (found := measurer.measure(site)) is not None]
 
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import gcd
-from operator import and_, eq, ge, gt, le, lt, mul, ne
-from typing import TypeAlias
+from operator import eq, ge, gt, le, lt, mul, ne
 
-from phobos_core.report.accesses.code import Code, Instruction, Loop
-from phobos_core.report.accesses.definitions import Definition, Definitions, Meeting, Undefined, Written
+from phobos_core.report.accesses.code import Instruction, Loop
+from phobos_core.report.accesses.context import Case, Context
+from phobos_core.report.accesses.definitions import Definition, Meeting, Undefined, Written
 from phobos_core.report.accesses.forms import (
     Atom,
     Form,
@@ -31,6 +30,7 @@ from phobos_core.report.accesses.forms import (
     scaled,
     times,
 )
+from phobos_core.report.accesses.logic import LOGIC, MAYBE, SHARED, YES, negated
 from phobos_core.report.accesses.operations import (
     UNSTEADY,
     Need,
@@ -43,95 +43,18 @@ from phobos_core.report.accesses.operations import (
     read_as,
 )
 
-# Whether something holds in a thread: no, yes, not known but the same in all threads, not known.
-NO, YES, SHARED, MAYBE = range(4)
 # What all threads see alike, other than memory of their own.
 _COMMON = frozenset({"global", "shared", "const"})
 # A chain of instructions longer than this is not followed.
 _DEEPEST = 150
 
 
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """What a case takes for known of an atom: its remainder by `modulus`, its value where that is 0."""
-
-    modulus: int
-    value: int
-
-
-Case: TypeAlias = Mapping[Atom, Taken]
-
-
-class Kernel:
-    """Code with what the launch gives: `given` has the forms of parameters, special registers and variables by name,
-    of one atom at most. Keeps what is the same in every case: the atoms."""
-
-    def __init__(self, code: Code, given: Mapping[str, Form]) -> None:
-        self.code = code
-        self.definitions = Definitions(code)
-        self.given = given
-        self.whole: dict[Atom, Atom] = {}
-        self._atoms: dict[object, Atom] = {}
-
-    def atom(self, key: object, make: Callable[[], Atom]) -> Atom:
-        """The one with this key."""
-        if key not in self._atoms:
-            self._atoms[key] = make()
-        return self._atoms[key]
-
-    def quotient(self, atom: Atom, modulus: int) -> Atom:
-        """What is left of an atom when its remainder is known; `whole` leads back."""
-        found = self.atom((atom, modulus), lambda: Atom(atom.kind, atom.name, atom.block))
-        self.whole[found] = atom
-        return found
-
-    def count(self, loop: Loop) -> Atom:
-        """The number of an iteration, from 0."""
-        name = f"the loop on line {self.line_of(loop)}"
-        return self.atom(("iteration", loop.header), lambda: Atom("iteration", name, loop.header))
-
-    def sources(self, register: str, instruction: int) -> frozenset[Atom]:
-        """What the launch gives that a register is computed from, but not by way of memory."""
-        found: set[Atom] = set()
-        seen: set[Definition] = set()
-        pending = [(register, instruction)]
-        while pending:
-            definition = self.definitions.reaching(*pending.pop())
-            arriving = [definition]
-            while arriving:
-                each = arriving.pop()
-                if each in seen:
-                    continue
-                seen.add(each)
-                match each:
-                    case Meeting():
-                        arriving += [brought for _, brought in self.definitions.arriving(each)]
-                    case Written(number, _, before):
-                        arriving += [before] if before is not None else []
-                        at = self.code.instructions[number]
-                        if at.name != "ld":
-                            pending += [(text, number) for text in at.sources if text.startswith("%")]
-                        elif (form := self.given.get(at.sources[0].strip("[] "))) is not None:
-                            found |= form.atoms
-        return frozenset(found)
-
-    def line_of(self, loop: Loop) -> int | None:
-        """That of the comparison by which it is left."""
-        for block in sorted(loop.blocks):
-            last = self.code.last(block)
-            if last.guard and any(s not in loop.blocks for s in self.code.successors[block]):
-                definition = self.definitions.reaching(last.guard, self.code.end(block) - 1)
-                if isinstance(definition, Written):
-                    return self.code.instructions[definition.instruction].line
-        return self.code.instructions[self.code.starts[loop.header]].line
-
-
 class Evaluation:
     """In one case. `wider` is the evaluation of the case that has one atom less: what that found holds here too."""
 
-    def __init__(self, kernel: Kernel, case: Case, wider: Evaluation | None = None) -> None:
-        self._kernel = kernel
-        self._code = kernel.code
+    def __init__(self, context: Context, case: Case, wider: Evaluation | None = None) -> None:
+        self._context = context
+        self._code = context.code
         self._case = case
         self._wider = wider
         # While a loop's variable is being found, what is found depends on that and is forgotten with it.
@@ -143,16 +66,16 @@ class Evaluation:
 
     def operand(self, text: str, instruction: int, type: str = "b64") -> Form:
         """An operand as an instruction reads it: a register, a number, a name."""
-        if text in self._kernel.given:
-            return self._in_case(self._kernel.given[text])
+        if text in self._context.given:
+            return self._in_case(self._context.given[text])
         if text.startswith("%"):
-            definition = self._kernel.definitions.reaching(text, instruction)
+            definition = self._context.definitions.reaching(text, instruction)
             return self._used(definition, self._code.block_of[instruction])
         try:
             return held(known(int(text, 0)), type if is_integer(type) else "b64")
         except ValueError:
             if text[:2] in ("0f", "0d"):
-                return one(self._kernel.atom(text, lambda: Atom("value", "a constant")))
+                return one(self._context.atom(text, lambda: Atom("value", "a constant")))
             raise Unfollowed(f"`{text}` is not known here") from None
 
     def leaf(self, atom: Atom) -> Form:
@@ -162,7 +85,7 @@ class Evaluation:
             return one(atom)
         if taken.modulus == 0:
             return known(taken.value)
-        return plus(scaled(self.leaf(self._kernel.quotient(atom, taken.modulus)), taken.modulus), known(taken.value))
+        return plus(scaled(self.leaf(self._context.quotient(atom, taken.modulus)), taken.modulus), known(taken.value))
 
     def found(self, definition: Definition) -> Form | None:
         return self._forms[0].get(definition)
@@ -228,7 +151,7 @@ class Evaluation:
             if home in loop.blocks and block not in loop.blocks:
                 moved = any(atom.block in loop.blocks for atom in (*form.atoms, *self._case))
                 if moved and not all(self.together(b) for b in loop.exits(self._code)):
-                    line = self._kernel.line_of(loop)
+                    line = self._context.line_of(loop)
                     raise Unfollowed(f"threads leave the loop on line {line} at different times")
         return form
 
@@ -261,7 +184,7 @@ class Evaluation:
         def make(multiple: int, bits: int = 0) -> Form:
             line = self._code.instructions[number].line
             name, block = f"a value of line {line}" if line else "", self._code.block_of[number]
-            return scaled(self.leaf(self._kernel.atom(key, lambda: Atom("value", name, block, bits))), multiple)
+            return scaled(self.leaf(self._context.atom(key, lambda: Atom("value", name, block, bits))), multiple)
 
         return make
 
@@ -269,7 +192,7 @@ class Evaluation:
         base, plus_sign, _ = at.sources[0].strip("[] ").partition("+")
         words = at.opcode.split(".")
         if "param" in words:
-            found = None if plus_sign else self._kernel.given.get(base)
+            found = None if plus_sign else self._context.given.get(base)
             return opaque(1) if found is None else self._in_case(found)
         same_for_all = not base.startswith("%") or self.operand(base, number).uniform
         if same_for_all and not _COMMON.isdisjoint(words):
@@ -285,8 +208,8 @@ class Evaluation:
         holds = self.truth(predicate, number)
         if holds == SHARED:
             register = predicate.lstrip("!")
-            which = self._kernel.definitions.reaching(register, number)
-            atom = self._kernel.atom(("choice", which), lambda: Atom("choice", "a condition"))
+            which = self._context.definitions.reaching(register, number)
+            atom = self._context.atom(("choice", which), lambda: Atom("choice", "a condition"))
             if register != predicate:
                 yes, no = no, yes
             return plus(no, times(minus(yes, no), self.leaf(atom)))
@@ -298,7 +221,7 @@ class Evaluation:
 
     def _meeting(self, meeting: Meeting) -> Form:
         """Where the ways of a branch come together again."""
-        arriving = self._kernel.definitions.arriving(meeting)
+        arriving = self._context.definitions.arriving(meeting)
         values = [self._used(definition, block) for block, definition in arriving]
         if all(same(values[0], other) for other in values[1:]):
             return values[0]
@@ -333,14 +256,14 @@ class Evaluation:
 
     def _carried(self, meeting: Meeting, loop: Loop) -> Form:
         """What a loop carries: where its step is fixed, the first value and a step for each iteration."""
-        arriving = self._kernel.definitions.arriving(meeting)
+        arriving = self._context.definitions.arriving(meeting)
         entering = [self._used(d, b) for b, d in arriving if b not in loop.latches]
         if not entering or any(not same(entering[0], other) for other in entering[1:]):
             raise Unfollowed("a loop starts from one of several values")
         (first,) = entering[:1]
         # If all threads have the same at first, that they go on to follows by induction.
         kind = "assumed" if first.uniform else "unsettled"
-        placeholder = self._kernel.atom((kind, meeting), lambda: Atom("assumed" if first.uniform else "unsettled"))
+        placeholder = self._context.atom((kind, meeting), lambda: Atom("assumed" if first.uniform else "unsettled"))
         with self._scope({meeting: one(placeholder)}):
             following = [self._used(d, b) for b, d in arriving if b in loop.latches]
         steps = [minus(each, one(placeholder)) for each in following]
@@ -359,7 +282,7 @@ class Evaluation:
             return first
         fixed = not any(atom.block in loop.blocks for atom in step.atoms)
         if fixed and all(same(step, other) for other in steps[1:]):
-            return plus(first, times(step, self.leaf(self._kernel.count(loop))))
+            return plus(first, times(step, self.leaf(self._context.count(loop))))
         if all(s.uniform for s in steps):
             moved = self._opaque(meeting, self._code.starts[meeting.block])
             return plus(first, moved(max(1, gcd(*(s.multiple for s in steps)))))
@@ -380,8 +303,8 @@ class Evaluation:
     def truth(self, predicate: str, instruction: int) -> Vector:
         """In which threads a predicate holds where an instruction reads it; `!%p1` is one negated."""
         register = predicate.lstrip("!")
-        holds = self._truth(self._kernel.definitions.reaching(register, instruction))
-        return mapped(_negated, holds) if register != predicate else holds
+        holds = self._truth(self._context.definitions.reaching(register, instruction))
+        return mapped(negated, holds) if register != predicate else holds
 
     def _truth(self, definition: Definition) -> Vector:
         for scope in self._truths:
@@ -410,7 +333,7 @@ class Evaluation:
 
     def _flag(self, meeting: Meeting) -> Vector:
         """A predicate that several ways bring, or a loop carries."""
-        arriving = self._kernel.definitions.arriving(meeting)
+        arriving = self._context.definitions.arriving(meeting)
         with self._scope({}):
             self._truths[-1][meeting] = SHARED
             brought = {self._truth(definition) for _, definition in arriving} - {SHARED}
@@ -424,8 +347,8 @@ class Evaluation:
     def _compared(self, number: int) -> Vector:
         at = self._code.instructions[number]
         name, *modifiers = at.opcode.split(".")
-        if name in _LOGIC and modifiers == ["pred"]:
-            return _LOGIC[name]([self.truth(each, number) for each in at.sources])
+        if name in LOGIC and modifiers == ["pred"]:
+            return LOGIC[name]([self.truth(each, number) for each in at.sources])
         if name != "setp" or len(modifiers) != 2 or modifiers[0] not in _COMPARISONS:
             return MAYBE
         relation, type = modifiers
@@ -440,41 +363,3 @@ class Evaluation:
 
 # Their results are NO and YES.
 _COMPARISONS: Mapping[str, Callable[[int, int], int]] = {"eq": eq, "ne": ne, "lt": lt, "le": le, "gt": gt, "ge": ge}
-
-
-def _negated(holds: int) -> int:
-    return 1 - holds if holds <= YES else holds
-
-
-def both(a: Vector, b: Vector) -> Vector:
-    """Whether both hold."""
-    if b == YES or a == NO:
-        return a
-    if a == YES or b == NO:
-        return b
-    return combined(and_ if _decided(a) and _decided(b) else _both, a, b)
-
-
-def _decided(holds: Vector) -> bool:
-    return (holds if isinstance(holds, int) else max(holds)) <= YES
-
-
-def _both(a: int, b: int) -> int:
-    return NO if NO in (a, b) else max(a, b)
-
-
-def _either(a: int, b: int) -> int:
-    return YES if YES in (a, b) else max(a, b)
-
-
-def _differ(a: int, b: int) -> int:
-    return a ^ b if max(a, b) <= YES else max(a, b)
-
-
-_LOGIC: Mapping[str, Callable[[Sequence[Vector]], Vector]] = {
-    "and": lambda of: both(*of),
-    "or": lambda of: combined(_either, *of),
-    "xor": lambda of: combined(_differ, *of),
-    "not": lambda of: mapped(_negated, of[0]),
-    "mov": lambda of: of[0],
-}

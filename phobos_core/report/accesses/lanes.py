@@ -13,8 +13,8 @@ from math import gcd
 from typing import TypeAlias
 
 from phobos_core.layouts.memory import BANKS, LANES, WORD, phase_visits
-from phobos_core.report.accesses.evaluate import NO
 from phobos_core.report.accesses.forms import Form, Vector, multiple_of
+from phobos_core.report.accesses.logic import NO
 from phobos_core.report.accesses.operations import Need, need
 
 SECTOR = 32

@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 from phobos_core.layouts.memory import WORD
 from phobos_core.report.accesses.code import Loop
-from phobos_core.report.accesses.evaluate import MAYBE, NO, YES, Case, Evaluation, Kernel, Taken, both
+from phobos_core.report.accesses.context import Case, Context, Taken
+from phobos_core.report.accesses.evaluate import Evaluation
 from phobos_core.report.accesses.forms import Atom, Form, Vector, known, plus
 from phobos_core.report.accesses.lanes import (
     BANK_ROW,
@@ -27,13 +28,14 @@ from phobos_core.report.accesses.lanes import (
     shifts,
     warps,
 )
+from phobos_core.report.accesses.logic import MAYBE, NO, YES, both
 from phobos_core.report.accesses.operations import Need, Unfollowed
 from phobos_core.report.accesses.sites import Site
 
 # Cases of one access, values of an atom, places in a sector and iterations of a loop beyond which some stand for all.
 _MOST_CASES = 128
-_MOST_VALUES = {"shared": 64, "global": 8}
-_MOST_SHIFTS = 8
+_MOST_VALUES = {"shared": 64, "global": 4}
+_MOST_SHIFTS = 4
 _MOST_BITS = 6
 _MOST_VISITS = 1024
 _SAMPLES = (0, 1, 2, 3, 5, 8, 13, 21, 34, 55)
@@ -84,8 +86,8 @@ class Measured:
 class Measurer:
     """Measures the accesses of one kernel, in blocks of so many threads."""
 
-    def __init__(self, kernel: Kernel, threads: int) -> None:
-        self._kernel = kernel
+    def __init__(self, context: Context, threads: int) -> None:
+        self._context = context
         self._threads = threads
         self._evaluations: dict[frozenset[tuple[Atom, Taken]], Evaluation] = {}
         self._visits: dict[int, int | None] = {}
@@ -103,7 +105,7 @@ class Measurer:
             try:
                 seen = self._in_case(site, case)
             except Unfollowed as why:
-                atoms = self._kernel.sources(site.base, site.number)
+                atoms = self._context.sources(site.base, site.number)
                 return Measured(site, self._lanes(site), False, None, atoms, unknown=str(why))
             except Need as need:
                 more, some = self._cases(site, case, need)
@@ -121,7 +123,7 @@ class Measurer:
         key = frozenset(case.items())
         if key not in self._evaluations:
             wider = self._evaluation(dict(list(case.items())[:-1])) if case else None
-            self._evaluations[key] = Evaluation(self._kernel, case, wider)
+            self._evaluations[key] = Evaluation(self._context, case, wider)
         return self._evaluations[key]
 
     def _in_case(self, site: Site, case: Case) -> Measured | None:
@@ -174,7 +176,7 @@ class Measurer:
 
     def _active(self, site: Site, evaluation: Evaluation) -> Vector:
         """Whether each thread makes the access, by the branches before it and by its own guard."""
-        block = self._kernel.code.block_of[site.number]
+        block = self._context.code.block_of[site.number]
         key = (id(evaluation), block)
         if key not in self._reaching:
             self._reaching[key] = self._reached(block, evaluation)
@@ -184,7 +186,7 @@ class Measurer:
         return both(holds, evaluation.truth(("!" if site.at.negated else "") + site.at.guard, site.number))
 
     def _reached(self, block: int, evaluation: Evaluation) -> Vector:
-        code = self._kernel.code
+        code = self._context.code
         holds: Vector = YES
         for above, taken in code.conditions(block):
             branch = code.last(above)
@@ -225,9 +227,9 @@ class Measurer:
     def _iterations(self, site: Site, count: Atom) -> Sequence[int] | None:
         """The iterations in which an access is made, counted from 0."""
         assert count.block is not None
-        if count in self._kernel.whole:
+        if count in self._context.whole:
             return None
-        code, loop = self._kernel.code, self._kernel.code.loops[count.block]
+        code, loop = self._context.code, self._context.code.loops[count.block]
         if loop.header not in self._visits:
             self._visits[loop.header] = self._visits_of(loop, count)
         visits = self._visits[loop.header]
@@ -241,7 +243,7 @@ class Measurer:
 
     def _visits_of(self, loop: Loop, count: Atom) -> int | None:
         """How often its header runs, where that is the same for every launch."""
-        code = self._kernel.code
+        code = self._context.code
         exits = loop.exits(code)
         if len(exits) != 1 or len(set(code.successors[exits[0]])) != 2:
             return None
@@ -250,7 +252,7 @@ class Measurer:
         assert branch.guard is not None
         predicate = ("!" if branch.negated else "") + branch.guard
         for number in range(_MOST_VISITS):
-            evaluation = Evaluation(self._kernel, {count: Taken(0, number)}, self._evaluation({}))
+            evaluation = Evaluation(self._context, {count: Taken(0, number)}, self._evaluation({}))
             jumps = evaluation.truth(predicate, code.end(exit) - 1)
             if jumps not in (NO, YES):
                 return None

@@ -6,7 +6,7 @@ place; for a use and the width that its accesses came to have, the reason in wor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import gcd, prod
 
@@ -14,7 +14,7 @@ from phobos_core.ir.accesses import Touch, touches
 from phobos_core.ir.divisors import Limit, Vectors
 from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.rewrite import Index
-from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep
+from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowFold, RowReduction, RowSweep
 from phobos_core.ir.tree import INNER, buffer_of, stages_of
 from phobos_core.ir.types import Cyclic, MemType, TileType, ViewType
 from phobos_core.language.types import ScalarType
@@ -73,10 +73,11 @@ class Uses:
             buffer = buffer_of(self._index, touch.place)
             mem = buffer.type
             assert isinstance(mem, MemType)
-            kind: Kind = "copy" if op.name == "async_copy" else "store" if touch.write else "load"
+            kinds = _KINDS.get(op.name, ("store" if touch.write else "load",))
             line = (touch.node.op.line if touch.node is not None else 0) or op.line
             name = self._tensors.get(buffer) or str(self._index.definition[buffer].attrs["name"])
-            yield Use(line, kind, mem.space, name, mem.element, self._place(buffer, mem), op, touch)
+            place = self._place(buffer, mem)
+            yield from (Use(line, kind, mem.space, name, mem.element, place, op, touch) for kind in kinds)
 
     def _place(self, buffer: Value, mem: MemType) -> range | None:
         alloc = self._index.defining(buffer, "alloc")
@@ -94,8 +95,10 @@ class Uses:
         if size >= WIDEST:
             return None
         view = use.touch.place
+        if use.op.name in ("load_run", "store_run"):
+            return self._run(use)
         if not isinstance(view.type, ViewType):
-            return _POINTS.get(use.op.name, "each element is at an index of its own")
+            return _ELEMENTS.get(use.op.name, "each element is at an index of its own")
         if not self._along(use):
             return self._across(use, view.type)
         elements = max(1, size // use.dtype.bytes)
@@ -107,6 +110,11 @@ class Uses:
             or self._schedule(use, elements)
             or "its elements are spread over the threads in such runs"
         )
+
+    def _run(self, use: Use) -> str:
+        """As the pass that chose the width of the run says."""
+        runs = [d for d in self._kernel.decisions if d.line == use.op.line and d.op == f"run of `{use.name}`"]
+        return runs[0].reason if runs else "a thread takes a single element"
 
     def _along(self, use: Use) -> bool:
         """Whether neighbours of a run are neighbours in memory."""
@@ -203,6 +211,8 @@ class Uses:
                 return f"a thread computes {_count(most)} of the product side by side"
             case PatchSweep(layout=patches):
                 return f"a thread holds {_count(patches.vector)} side by side"
+            case RowFold() | RowSweep() | RowReduction() if use.kind == "store":
+                return "a thread has one element of a row"
             case ColumnScan():
                 return "a thread goes down a column, one element of each row"
             case _:
@@ -211,7 +221,25 @@ class Uses:
 
 # Of several limits that are as narrow, the one to tell.
 _MOST_TELLING = ("row", "start", "bound")
-_POINTS = {"load_point": "a single element is read", "store_point": "a single element is written"}
+# What an op does to memory, where it is not one of loading and storing.
+_KINDS: Mapping[str, tuple[Kind, ...]] = {
+    "async_copy": ("copy",),
+    "atomic_add": ("atomic",),
+    "atomic_cas": ("atomic",),
+    "grid_sync": ("load", "store", "atomic"),
+    "load_acquire": ("load",),
+    "store_release": ("store",),
+}
+_WAITED = "threads wait by a single element"
+_ELEMENTS: Mapping[str, str] = {
+    "load_point": "a single element is read",
+    "store_point": "a single element is written",
+    "atomic_add": "an atomic operation is of a single element",
+    "atomic_cas": "an atomic operation is of a single element",
+    "load_acquire": _WAITED,
+    "store_release": _WAITED,
+    "grid_sync": _WAITED,
+}
 
 
 def _along_k(use: Use) -> bool:

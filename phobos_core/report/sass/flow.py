@@ -44,6 +44,7 @@ class Loop:
 
 def basic_blocks(instructions: Sequence[Instruction]) -> tuple[BasicBlock, ...]:
     goes_to = _jumps(instructions)
+    goes_to |= _calls_that_jump(instructions, goes_to)
     starts = {each.address for each in instructions[:1]}
     starts.update(target for each in instructions for target in each.targets)
     starts.update(b.address for a, b in pairwise(instructions) if a.address in goes_to or a.base in ENDS)
@@ -74,6 +75,32 @@ def _jumps(instructions: Sequence[Instruction]) -> dict[int, tuple[int, ...]]:
         elif each.base in BRANCHES:
             found[each.address] = each.targets
     return found
+
+
+def _calls_that_jump(
+    instructions: Sequence[Instruction], goes_to: Mapping[int, tuple[int, ...]]
+) -> dict[int, tuple[int, ...]]:
+    """The calls of places from which nothing returns: the assembler writes a far jump so, out of a loop for one."""
+    place = {each.address: index for index, each in enumerate(instructions)}
+
+    def returns(target: int) -> bool:
+        pending, seen = [place[target]], set()
+        while pending:
+            index = pending.pop()
+            if index in seen or index == len(instructions):
+                continue
+            seen.add(index)
+            each = instructions[index]
+            if each.base == "RET":
+                return True
+            targets = goes_to.get(each.address, ())
+            pending += [place[address] for address in targets]
+            if predicate_of(each) is not None or not (targets or each.base in ENDS):
+                pending.append(index + 1)
+        return False
+
+    calls = ((each.address, each.targets) for each in instructions if each.base in CALLS)
+    return {address: targets for address, targets in calls if targets and not any(map(returns, targets))}
 
 
 def _successors(
@@ -145,6 +172,7 @@ def _entries(blocks: Sequence[BasicBlock], before: Sequence[Sequence[int]]) -> f
         for each in block.instructions
         if each.base in CALLS
         for target in each.targets
+        if number[target] not in block.successors
     }
     return frozenset({*([0] if blocks else []), *called, *(n for n, sources in enumerate(before) if not sources)})
 

@@ -18,7 +18,7 @@ kernel k(X: tensor<f32>[64, 64], Y: tensor<f32>[64, 64]) {
 // After a break the iterations left do nothing; after a continue the rest of the iteration does nothing.
 // CHECK:     [[NO:%[0-9]+]] = const {value = false} : bool
 // CHECK:     [[YES:%[0-9]+]] = const {value = true} : bool
-// CHECK:     for {{.*}}, [[NO]], %Y.t : bool, token {{.*}} (%i: index, [[LEFT:%[^ ,:]+]]: bool, [[T:%[^ ,:]+]]: token) {
+// CHECK:     for {{.*}}, [[NO]], %Y.t {until = [0]} : bool, token {{.*}} (%i: index, [[LEFT:%[^ ,:]+]]: bool, [[T:%[^ ,:]+]]: token) {
 // CHECK:       [[ON:%[^ ,]+]] = not [[LEFT]] : bool
 // CHECK:       if [[ON]] : bool, bool, token {{.*}} {
 // CHECK:         load_point %X, %i

@@ -1,0 +1,6 @@
+[
+  (block)
+  (parameters)
+  (attribute_arguments)
+  (arguments)
+] @fold

@@ -1,0 +1,118 @@
+"""Addresses: the pointer to an element of a window, put together so that a loop computes as little of it as can be.
+
+In: a window, coordinates. Out: a pointer. What differs between threads is computed in 32 bits where the strides are
+static. A window that a loop moves on by the same distance each turn has a pointer that moves with it. Any other sum
+takes first what the loops change least, which is then computed before them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from phobos_core.codegen import index
+from phobos_core.codegen.context import Context, Memory, Turning, Window
+from phobos_core.codegen.index import Coord
+from phobos_core.codegen.memory import GLOBAL, advanced, bytes_of, stage_offset
+from phobos_core.ir.integers import Linear
+
+
+def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
+    """The pointer to an element of a window."""
+    memory = target.memory
+    constant = 0
+    offsets = []
+    for stride, coord in zip(memory.strides, at, strict=True):
+        if isinstance(stride, int):
+            constant += coord.offset * stride
+            offsets.append(0)
+        else:
+            offsets.append(coord.offset)
+    # Tiles that share bytes may differ in the size of an element alone.
+    size = memory.element.bytes
+    key = (memory.base, memory.strides, size, target.offsets, target.stage, tuple(c.base for c in at), tuple(offsets))
+    pointer = cg.writer.known(key)
+    if pointer is None:
+        pointer = _moving(cg, target, at) or _sum(cg, target, at)
+        for stride, offset in zip(memory.strides, offsets, strict=True):
+            if offset:
+                pointer = advanced(cg, memory, pointer, index.mul(cg, "i64", _pitch(cg, memory, stride), str(offset)))
+        cg.writer.remember(key, pointer)
+    return advanced(cg, memory, pointer, str(constant * memory.element.bytes))
+
+
+def _moving(cg: Context, target: Window, at: Sequence[Coord]) -> str | None:
+    """The address of the coordinates' bases as a pointer that a loop moves on, if one does."""
+    forms = [cg.facts.linear(offset) for offset in target.offsets]
+    around = next((turning for turning in reversed(cg.loops) if any(turning.variable in f.terms for f in forms)), None)
+    if around is None or target.memory.space != GLOBAL:
+        return None
+    needed = [cg.scalars[atom] for form in forms for atom in form.terms if atom is not around.variable]
+    needed += [coord.base for coord in at if coord.base is not None]
+    if any(name.startswith("%") and cg.writer.varies(name, around.loop) for name in needed):
+        return None
+    size = target.memory.element.bytes
+    key = target.memory.base, target.memory.strides, size, target.offsets, tuple(c.base for c in at)
+    if key not in around.made:
+        around.made[key] = _started(cg, around, forms, target.memory, at)
+    return around.made[key]
+
+
+def _started(cg: Context, around: Turning, forms: Sequence[Linear], memory: Memory, at: Sequence[Coord]) -> str:
+    """A new pointer that moves with the loop."""
+    begin, distance = "0", "0"
+    for form, stride in zip(forms, memory.strides, strict=True):
+        first = index.linear(cg, form, {around.variable: around.lo})
+        begin = index.add(cg, cg.index, begin, index.mul(cg, cg.index, first, str(stride)))
+        moved = index.mul(cg, cg.index, around.step, str(form.terms.get(around.variable, 0)))
+        distance = index.add(cg, cg.index, distance, index.mul(cg, cg.index, moved, str(stride)))
+    start = advanced(cg, memory, memory.base, bytes_of(cg, memory, begin))
+    for part in _parts(cg, memory, at):
+        start = advanced(cg, memory, start, part)
+    return cg.writer.moving(around.loop, f"ptr addrspace({memory.space})", start, bytes_of(cg, memory, distance))
+
+
+def _sum(cg: Context, target: Window, at: Sequence[Coord]) -> str:
+    """The address of the coordinates' bases.
+
+    The structure of what the innermost loop does not change is hidden: LLVM's loop strength reduction would weigh every
+    way to put the sum together, which takes longer than all the rest of its work and gains nothing.
+    """
+    memory, writer = target.memory, cg.writer
+    parts = [*_parts(cg, memory, at)]
+    for offset, stride in zip(target.offsets, memory.strides, strict=True):
+        parts.append(bytes_of(cg, memory, index.mul(cg, cg.index, cg.scalars[offset], str(stride))))
+    if target.stage is not None:
+        parts.append(stage_offset(cg, memory, target.stage))
+    pointer, hidden = memory.base, False
+    for part in sorted(parts, key=writer.depth):
+        if not hidden and pointer != memory.base and part.startswith("%") and writer.varies(part):
+            type = f"ptr addrspace({memory.space})"
+            pointer = writer.call(type, f"llvm.launder.invariant.group.p{memory.space}", (type, pointer))
+            hidden = True
+        pointer = advanced(cg, memory, pointer, part)
+    return pointer
+
+
+def _parts(cg: Context, memory: Memory, at: Sequence[Coord]) -> Iterator[str]:
+    """The bytes from 0 to each coordinate's base."""
+    for stride, coord in zip(memory.strides, at, strict=True):
+        if coord.base is None:
+            continue
+        if isinstance(stride, int):
+            yield _distance(cg, coord, stride * memory.element.bytes)
+        else:
+            base = index.resized(cg, coord.base, "i32", "i64", "zext")
+            yield index.mul(cg, "i64", base, _pitch(cg, memory, stride))
+
+
+def _pitch(cg: Context, memory: Memory, stride: int | str) -> str:
+    """A dynamic stride in bytes."""
+    return bytes_of(cg, memory, str(stride))
+
+
+def _distance(cg: Context, coord: Coord, stride: int) -> str:
+    """The bytes from 0 to the coordinate's base as an i64 operand, computed in 32 bits where they fit."""
+    assert coord.base is not None
+    if coord.limit * stride < 1 << 31:
+        return index.resized(cg, index.mul(cg, index.COORD, coord.base, str(stride)), "i32", "i64", "zext")
+    return index.mul(cg, "i64", index.resized(cg, coord.base, "i32", "i64", "zext"), str(stride))
