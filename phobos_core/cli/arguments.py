@@ -116,6 +116,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="print each line's accesses to shared memory and their bank conflicts (emulator)",
     )
     parser.add_argument(
+        "--schedule",
+        type=int,
+        metavar="SEED",
+        help="run warps and blocks in the order that this number picks, instead of in step (emulator)",
+    )
+    parser.add_argument(
         "--save", action="append", default=[], metavar="NAME=OUT.npy", help="save a tensor afterwards; may be repeated"
     )
 

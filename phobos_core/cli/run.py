@@ -32,6 +32,8 @@ from phobos_core.runtime.options import near
 def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     if arguments.profile and arguments.device != "emulator":
         raise CommandError(f"--profile needs --device emulator: `{arguments.device}` does not see single accesses")
+    if arguments.schedule is not None and arguments.device != "emulator":
+        raise CommandError(f"--schedule needs --device emulator: `{arguments.device}` has an order of its own")
     asked = Compilation.of(arguments)
     if len(asked.options) > 1 or arguments.config == "all":
         raise CommandError("`phobos run` runs one configuration for one target")
@@ -55,9 +57,9 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         remarks: list[Finding] = []
         measured: Profile | None = None
         if arguments.profile:
-            measured = profile(translated, arguments.grid, list(values.values()))
+            measured = profile(translated, arguments.grid, list(values.values()), arguments.schedule)
         else:
-            remarks = launch(arguments.device, translated, arguments.grid, list(values.values()))
+            remarks = launch(arguments.device, translated, arguments.grid, list(values.values()), arguments.schedule)
     except LaunchError as error:
         raise CommandError(str(error)) from error
     except KernelFault as fault:

@@ -35,15 +35,25 @@ class KernelFault(RuntimeError):
         return KernelFault, (self.findings,)
 
 
-def launch(device: str, translated: Translated, grid: Sequence[int] | int, values: Sequence[object]) -> list[Finding]:
-    """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified."""
+def launch(
+    device: str,
+    translated: Translated,
+    grid: Sequence[int] | int,
+    values: Sequence[object],
+    schedule: int | None = None,
+) -> list[Finding]:
+    """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified.
+
+    `schedule` is the seed of the order in which the emulator runs warps and blocks."""
+    if schedule is not None and device != "emulator":
+        raise LaunchError(f"a schedule is of the emulator; device `{device}` has an order of its own")
     bound = _bound(translated, grid, values)
     match device:
         case "reference":
             assert translated.kernel is not None
             return on_reference(translated.request, bound, translated.kernel.index_bits)
         case "emulator":
-            _emulator(translated, bound)
+            _emulator(translated, bound, schedule=schedule)
             return []
         case "cuda":
             raise LaunchError("device `cuda` is not supported yet; `reference` and `emulator` are")
@@ -51,9 +61,11 @@ def launch(device: str, translated: Translated, grid: Sequence[int] | int, value
             raise LaunchError(f"no device `{device}`; there are `reference` and `emulator`")
 
 
-def profile(translated: Translated, grid: Sequence[int] | int, values: Sequence[object]) -> Profile:
+def profile(
+    translated: Translated, grid: Sequence[int] | int, values: Sequence[object], schedule: int | None = None
+) -> Profile:
     """Runs the kernel on the emulator, changing the arrays in place, and counts what it does to shared memory."""
-    result = _emulator(translated, _bound(translated, grid, values), profile=True)
+    result = _emulator(translated, _bound(translated, grid, values), profile=True, schedule=schedule)
     traffic = [
         SharedTraffic(s.line, s.instruction, 8 * s.size, s.warps, s.phases, s.passes, s.degree) for s in result.shared
     ]
@@ -94,7 +106,9 @@ def on_reference(request: Request, bound: Bound, index_bits: int) -> list[Findin
     return [found("unspecified-value", remark.message, remark.span) for remark in remarks]
 
 
-def _emulator(translated: Translated, bound: Bound, *, profile: bool = False) -> emulator.Result:
+def _emulator(
+    translated: Translated, bound: Bound, *, profile: bool = False, schedule: int | None = None
+) -> emulator.Result:
     kernel, source = translated.kernel, translated.request.source
     assert kernel is not None
     assert translated.ptx is not None
@@ -109,6 +123,7 @@ def _emulator(translated: Translated, bound: Bound, *, profile: bool = False) ->
             [*bound.values, *dims],
             dynamic_shared=dynamic_shared,
             profile=profile,
+            schedule=schedule,
         )
     except emulator.LaunchError as error:
         raise LaunchError(str(error)) from error
@@ -126,7 +141,9 @@ def placed(source: Source, finding: emulator.Finding) -> Finding:
     related: tuple[Related, ...] = ()
     if finding.other_line is not None and finding.other_line != finding.line:
         related = (Related(*line_span(source, finding.other_line), "the other access"),)
-    return Finding(source, Diagnostic(finding.kind, "error", start, end, finding.message + where, related))
+    return Finding(
+        source, Diagnostic(finding.kind, "error", start, end, finding.message + where + finding.under, related)
+    )
 
 
 def _coordinates(at: tuple[int, int, int]) -> str:

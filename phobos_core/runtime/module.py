@@ -65,13 +65,20 @@ class Kernel:
         assert made is not None
         return Record(_record(to_json(made)))
 
-    def launch(self, grid: Sequence[int] | int, *arguments: object, device: Device = "emulator") -> None:
+    def launch(
+        self,
+        grid: Sequence[int] | int,
+        *arguments: object,
+        device: Device = "emulator",
+        schedule: int | None = None,
+    ) -> None:
         """Runs the kernel on `grid` blocks; `arguments` in the order of its parameters, arrays changed in place.
 
         Raises LaunchError where the arguments do not fit, before anything runs, and KernelFault where the device
-        finds the kernel doing something wrong. What the spec leaves unspecified is a RuntimeWarning.
+        finds the kernel doing something wrong. What the spec leaves unspecified is a RuntimeWarning. `schedule` has the
+        emulator run warps and blocks in an order that this number picks: what depends on their order then shows.
         """
-        for finding in devices.launch(device, self._translated, grid, arguments):
+        for finding in devices.launch(device, self._translated, grid, arguments, schedule):
             warnings.warn(rendering.full(finding, PLAIN), RuntimeWarning, stacklevel=2)
 
     def profile(self, grid: Sequence[int] | int, *arguments: object) -> Profile:
