@@ -26,7 +26,7 @@ def mentions(lines: list[str], name: str) -> bool:
 def outlined(p: Program, statements: Callable[[Program], None]) -> None:
     """What `statements` emits, as a function with some of the names it takes from around as parameters."""
     start, marks, may_return = len(p.lines), list(p.marks), p.may_return
-    before = dict(p.uses)
+    before, functions = dict(p.uses), len(p.functions)
     p.may_return = False
     p.inlined += 1
     with p.scope():
@@ -35,9 +35,11 @@ def outlined(p: Program, statements: Callable[[Program], None]) -> None:
     p.may_return = may_return
     body, p.lines, p.marks = p.lines[start:], p.lines[:start], marks
     around = [q.name for q in [*p.places, *p.inputs]] + [s.text for s in p.scalars if s.text.isidentifier()]
-    used = [name for name in around if mentions(body, name)]
-    free = [name for name in around if name not in used]
-    own = sorted(set(DECLARED.findall("\n".join(body))))
+    # What functions called in the body mean by a name is what the body means by it.
+    inner = p.functions[functions:]
+    used = [name for name in around if mentions(body, name) and not mentions(inner, name)]
+    free = [name for name in around if not mentions([*body, *inner], name)]
+    own = [name for name in sorted(set(DECLARED.findall("\n".join(body)))) if not mentions(inner, name)]
     arguments = [name for name in used if p.chance()][:4]
     # Names of other things at the call, which the function's own must never meet.
     others = [*free, *arguments]
