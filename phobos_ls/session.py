@@ -37,7 +37,15 @@ Listener: TypeAlias = Callable[[Event, Document], None]
 Contributor: TypeAlias = Callable[[Snapshot], list[lsp.Diagnostic]]
 
 DIAGNOSTICS = "diagnostics"
+# What a client can do that is never sent diagnostics. One that asks for them and cannot be told to ask again would not
+# see what a changed setting or a build changes.
+PULLING = ("text_document.diagnostic", "workspace.diagnostics.refresh_support")
 T = TypeVar("T")
+
+
+def supports(client: lsp.ClientCapabilities, capabilities: Sequence[str]) -> bool:
+    """Whether a client can do all of these, each given by its path, as `workspace.configuration`."""
+    return all(get_capability(client, capability) not in (None, False) for capability in capabilities)
 
 
 @dataclass
@@ -69,7 +77,7 @@ class Session:
 
     def supports(self, capability: str) -> bool:
         """A capability of the client by its path, as `workspace.configuration`."""
-        return bool(get_capability(self.capabilities, capability))
+        return supports(self.capabilities, (capability,))
 
     # The client's first message.
 
@@ -77,7 +85,7 @@ class Session:
         self.capabilities = params.capabilities
         self.documents.encoding = encoding
         self.shown = diagnostics.shown_by(params.capabilities)
-        self.pulls = get_capability(params.capabilities, "text_document.diagnostic") is not None
+        self.pulls = supports(params.capabilities, PULLING)
         root = params.root_uri or (from_fs_path(params.root_path) if params.root_path else None)
         self.workspace.add(params.workspace_folders or ([lsp.WorkspaceFolder(root, "")] if root else []))
         self._complain(self.workspace.configure(section(params.initialization_options)))
@@ -230,7 +238,7 @@ class Session:
 
     def refresh(self) -> None:
         """What was answered before may have changed without a change of a text."""
-        if self.pulls and self.supports("workspace.diagnostics.refresh_support"):
+        if self.pulls:
             self._ask(lsp.WORKSPACE_DIAGNOSTIC_REFRESH, None)
 
     def recontribute(self, uri: str) -> None:
