@@ -135,6 +135,7 @@ class Server(LanguageServer):
         for document in self.session.documents:
             document.strand.clear()
         self.session.closed.clear()
+        self.session.close()
         self.messages.state = State.SHUT_DOWN
 
 
