@@ -2,7 +2,8 @@
 
 The thread that reads messages calls what begins with the name of an event (`opened`, `changed`, ..); it computes
 nothing and returns at once. What is computed for a document is computed on the document's strand, for files that are
-not open on one strand for all of them (`closed`), and what is about no text on another (`general`).
+not open on one strand for all of them (`closed`), for commands, which may take long, on one of theirs (`commands`), and
+what else is about no text on another (`general`).
 """
 
 from __future__ import annotations
@@ -22,10 +23,13 @@ from pygls.uris import from_fs_path
 from phobos_core.syntax.lines import Encoding
 from phobos_ls import diagnostics
 from phobos_ls.builds.builds import Builds
+from phobos_ls.builds.contribute import Contributions
 from phobos_ls.documents import Document, Documents, Reading, Revision
+from phobos_ls.hinting import Hinting
 from phobos_ls.scheduling import Pool, Strand
 from phobos_ls.settings import Settings
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.status import StatusItem
 from phobos_ls.uris import key, read, stamp
 from phobos_ls.workspace import SECTION, SUFFIX, Workspace, section
 
@@ -60,7 +64,11 @@ class Session:
     workspace: Workspace = field(default_factory=Workspace)
     documents: Documents = field(init=False)
     builds: Builds = field(init=False)
+    contributions: Contributions = field(init=False)
+    hinting: Hinting = field(init=False)
+    status: StatusItem = field(init=False)
     general: Strand = field(init=False)
+    commands: Strand = field(init=False)
     closed: Strand = field(init=False)
     listeners: list[Listener] = field(default_factory=list)
     contributors: list[Contributor] = field(default_factory=list)
@@ -72,13 +80,14 @@ class Session:
 
     def __post_init__(self) -> None:
         self.documents = Documents(self.pool)
-        self.general, self.closed = Strand(self.pool), Strand(self.pool)
+        self.general, self.commands, self.closed = Strand(self.pool), Strand(self.pool), Strand(self.pool)
         self._closed_files = ClosedFiles(Reading(self.closed))
         self._publishing = threading.Lock()
         self._changed: dict[str, Document] = {}
         # Configurations that were picked for kernels, by the file's key and the kernel's name.
         self._picked: dict[str, dict[str, dict[str, int]]] = {}
         self.builds = Builds(self)
+        self.contributions, self.hinting, self.status = Contributions(self), Hinting(self), StatusItem(self)
 
     def supports(self, capability: str) -> bool:
         """A capability of the client by its path, as `workspace.configuration`."""
@@ -197,6 +206,8 @@ class Session:
             self.tokens.pop(document.uri, None)
             self._send(document.uri, None, [])
         self._tell("closed", document)
+        for kept in (self.contributions, self.hinting, self.status):
+            kept.forget(document.uri)
 
     def lost(self, uri: str) -> None:
         """A file is deleted, or has another name now. An editor may still show its text, which is no file's."""
@@ -313,6 +324,10 @@ class Session:
     def close(self) -> None:
         """The conversation is over."""
         self.builds.close()
+
+    def ask_again(self, method: str) -> None:
+        """Tells the client that what it was answered is another now."""
+        self._ask(method, None)
 
     def _ask(self, method: str, params: Any, take: Callable[[Any], None] | None = None) -> None:
         """Asks the client. An answer that is an error is logged, and nothing is taken."""

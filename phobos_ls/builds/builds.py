@@ -17,11 +17,12 @@ from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from lsprotocol import types as lsp
 
 from phobos_core.analysis import PlacedKernel
+from phobos_core.syntax import LineIndex
 from phobos_ls.builds.builder import Builder, Failure, Task
 from phobos_ls.builds.content import Content, Item, Key, content_of, job_of, key_of
 from phobos_ls.builds.shown import Known, Shown, ShownBuilds
@@ -62,6 +63,29 @@ def _go_on() -> None:
     """The checkpoint of work that nobody gives up."""
 
 
+class Pending(Generic[T]):
+    """Work that somebody waits for."""
+
+    def __init__(self, task: Task, builder: Builder, read: Callable[[Any], T]) -> None:
+        self._task, self._builder, self._read = task, builder, read
+        self.future: Future[Any] = builder.ask(task)
+
+    def result(self, checkpoint: Callable[[], None] = _go_on) -> T:
+        while True:
+            try:
+                return self._read(self.future.result(LOOK_SECONDS))
+            except NotYet:
+                try:
+                    checkpoint()
+                except BaseException:
+                    self.leave()
+                    raise
+
+    def leave(self) -> None:
+        self._builder.leave(self._task, self.future)
+        self.future.cancel()
+
+
 class Builds:
     """`listeners` hear of builds that are new to a document; `moved` of each document whose status may be another."""
 
@@ -74,6 +98,8 @@ class Builds:
         self._planning: set[str] = set()
         # What each document was planned to know: its shown builds, by their identities.
         self._wanted: dict[str, frozenset[Identity]] = {}
+        # The text without an error that each document's plan was made for.
+        self._whole: dict[str, LineIndex | None] = {}
         self._looked_at: dict[str, tuple[int, int]] = {}
         self._asked_for: dict[str, set[str]] = {}
         self.listeners: list[BuiltListener] = []
@@ -101,10 +127,9 @@ class Builds:
         kernel: PlacedKernel,
         config: Mapping[str, int] | None = None,
         target: str | None = None,
-    ) -> Build | None:
+    ) -> Known | None:
         """Of exactly this text of a kernel, in the shown configuration or another one."""
-        found = self._known(self._key(snapshot, kernel, content_of(snapshot, kernel), config, target))
-        return None if found is None else found.build
+        return self._known(self._key(snapshot, kernel, content_of(snapshot, kernel), config, target))
 
     def looked_at(self, snapshot: Snapshot, first: int, last: int) -> None:
         """Somebody sees these lines: what is built there is wanted first."""
@@ -123,14 +148,25 @@ class Builds:
     ) -> Known:
         """Of this text of a kernel without an error: built now, unless it is known. Raises `WorkFailed`, whose text is
         for the user, and whatever `checkpoint` does, which is called while it waits."""
+        found = self.begin(snapshot, kernel, config, machine_code=machine_code)
+        return found if isinstance(found, Known) else found.result(checkpoint)
+
+    def begin(
+        self,
+        snapshot: Snapshot,
+        kernel: PlacedKernel,
+        config: Mapping[str, int] | None = None,
+        *,
+        machine_code: bool = False,
+    ) -> Known | Pending[Known]:
+        """As `get`, without waiting."""
         content = content_of(snapshot, kernel)
         key = self._key(snapshot, kernel, content, config)
         found = self._known(key, machine_code=machine_code)
-        if found is None:
-            task = self._task(snapshot, content, key, machine_code=machine_code)
-            known: Known = self._wait(task, checkpoint)
-            return known
-        return found
+        if found is not None:
+            return found
+        task = self._task(snapshot, content, key, machine_code=machine_code)
+        return Pending(task, self._builder, partial(_known_of, task))
 
     def run(
         self,
@@ -143,22 +179,8 @@ class Builds:
         """Anything else that needs NumPy or LLVM, in the building process: `function` is of a module that it can load,
         `name` what messages call it. Raises as `get` does."""
         task = Task(("run", object()), name, function, argument, seconds)
-        result: T = self._wait(task, checkpoint)
-        return result
-
-    def _wait(self, task: Task, checkpoint: Callable[[], None]) -> Any:
-        future: Future[Any] = self._builder.ask(task)
-        while True:
-            try:
-                result = future.result(LOOK_SECONDS)
-            except NotYet:
-                try:
-                    checkpoint()
-                except BaseException:
-                    self._builder.leave(task, future)
-                    raise
-            else:
-                return _known_of(task, result) if isinstance(task.about, _About) else result
+        pending: Pending[T] = Pending(task, self._builder, lambda result: result)
+        return pending.result(checkpoint)
 
     def want_configurations(self, snapshot: Snapshot, kernel: PlacedKernel) -> None:
         """Somebody looks at a kernel's configurations: those that are not known are built when there is time."""
@@ -186,6 +208,14 @@ class Builds:
     def pending(self, uri: str) -> list[str]:
         """What is being built of a document and shown, by the names for messages."""
         return [task.name for task in self._builder.pending(uri) if task.urgency == 0]
+
+    def is_fresh(self, uri: str) -> bool:
+        """Whether all that there is to build of a document as it is now is built."""
+        document = self._session.documents.get(uri)
+        if document is None or self._whole.get(uri) is not document.revision.lines:
+            return False
+        with self._lock:
+            return all(isinstance(self._results.get(each), Known) for each in self._wanted.get(uri, ()))
 
     def failures(self, uri: str) -> list[Failure]:
         with self._lock:
@@ -240,7 +270,7 @@ class Builds:
             self._log(outcome)
         if not isinstance(task.about, _About):
             return
-        known = _known_of(task, outcome)
+        known = outcome if isinstance(outcome, Failure) else _known_of(task, outcome)
         with self._lock:
             self._results[task.about.identity] = known
             self._results.move_to_end(task.about.identity)
@@ -269,6 +299,7 @@ class Builds:
             for known in (self._shown, self._looked_at, self._asked_for):
                 known.pop(uri_key(uri), None)
             self._wanted.pop(uri, None)
+            self._whole.pop(uri, None)
             return
         when = self._session.settings(uri).build
         match event, when:
@@ -276,6 +307,8 @@ class Builds:
                 self._builder.later(uri, DEBOUNCE_SECONDS)
             case "saved", "onSave":
                 self._builder.later(uri, 0.0)
+            case _:
+                self._builder.touch(uri)
 
     def _due(self, uri: str) -> None:
         document = self._session.documents.get(uri)
@@ -287,6 +320,8 @@ class Builds:
         snapshot = self._session.snapshot(document, document.revision)
         tasks = list(self._tasks(snapshot)) if snapshot.settings.build != "off" else []
         self._wanted[document.uri] = frozenset(task.about.identity for task in tasks if task.urgency == 0)
+        whole = not any(found.severity == "error" for found in snapshot.checked.diagnostics)
+        self._whole[document.uri] = snapshot.lines if whole and snapshot.settings.build != "off" else None
         self._planning.discard(document.uri)
         self._builder.plan(document.uri, [task for task in tasks if not self._is_done(task.about.identity)])
 
@@ -332,5 +367,5 @@ class _About:
     version: int | None
 
 
-def _known_of(task: Task, outcome: Build | Failure) -> Known | Failure:
-    return outcome if isinstance(outcome, Failure) else Known(outcome, task.about.items, task.about.version)
+def _known_of(task: Task, build: Build) -> Known:
+    return Known(build, task.about.items, task.about.version)
