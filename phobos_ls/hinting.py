@@ -6,6 +6,7 @@ that was not, the same questions are answered again here, and where an answer is
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lsprotocol import types as lsp
@@ -16,7 +17,7 @@ from phobos_ls.snapshot import Snapshot
 from phobos_ls.uris import key
 
 if TYPE_CHECKING:
-    from phobos_ls.session import Session
+    from phobos_ls.session import Event, Session
 
 # An editor asks for what each of its windows shows.
 MOST_QUESTIONS = 8
@@ -30,6 +31,7 @@ class Hinting:
         self._answers: dict[str, dict[tuple[int, int], list[lsp.InlayHint]]] = {}
         self._versions: dict[str, object] = {}
         session.builds.listeners.append(self._built)
+        session.listeners.append(self._told)
 
     def answer(self, snapshot: Snapshot, params: lsp.InlayHintParams) -> list[lsp.InlayHint]:
         first, last = params.range.start.line, params.range.end.line
@@ -59,6 +61,11 @@ class Hinting:
         if any(self._hints(snapshot, *place) != hints for place, hints in answers.items()):
             answers.clear()
             self._session.ask_again(lsp.WORKSPACE_INLAY_HINT_REFRESH)
+
+    def _told(self, event: Event, document: Document) -> None:
+        """Other settings may show other hints."""
+        if event == "configured":
+            document.strand.later(lsp.TEXT_DOCUMENT_INLAY_HINT, partial(self._built, document))
 
     def forget(self, uri: str) -> None:
         self._answers.pop(key(uri), None)

@@ -45,7 +45,8 @@ BUILD_SECONDS = 40.0
 # Kernels of a document that are built without being asked for, and configurations of a kernel that somebody looked at.
 MOST_KERNELS = 64
 MOST_CONFIGURATIONS = 16
-KEPT = 256
+# Builds that are kept beside those of the texts as they are, so that an edit can be undone for nothing.
+SPARE = 32
 # How often a wait looks whether it is still wanted.
 LOOK_SECONDS = 0.02
 
@@ -96,8 +97,13 @@ class Builds:
         self._results: OrderedDict[Identity, Known | Failure] = OrderedDict()
         self._shown: dict[str, ShownBuilds] = {}
         self._planning: set[str] = set()
-        # What each document was planned to know: its shown builds, by their identities.
+        # What each document was planned to know: its shown builds, and how many there are with the others.
         self._wanted: dict[str, frozenset[Identity]] = {}
+        self._counts: dict[str, int] = {}
+        # The names of kernels that builds are known of, and of those in which builds found something wrong: in a long
+        # file, no other kernel has to be looked at.
+        self._built: frozenset[str] = frozenset()
+        self._wrong: frozenset[str] = frozenset()
         # The text without an error that each document's plan was made for.
         self._whole: dict[str, LineIndex | None] = {}
         self._looked_at: dict[str, tuple[int, int]] = {}
@@ -116,7 +122,11 @@ class Builds:
             builds = ShownBuilds()
             if self._session.documents.get(snapshot.uri) is not None:
                 self._shown[document] = builds
-        return builds.update(snapshot, self._known)
+        return builds.update(snapshot, self._known, self._built)
+
+    def wrong(self) -> frozenset[str]:
+        """The names of kernels in which builds found something wrong."""
+        return self._wrong
 
     def shown_of(self, snapshot: Snapshot, kernel: PlacedKernel) -> Shown | None:
         return next((each for each in self.shown(snapshot) if each.kernel is kernel), None)
@@ -215,11 +225,11 @@ class Builds:
         if document is None or self._whole.get(uri) is not document.revision.lines:
             return False
         with self._lock:
-            return all(isinstance(self._results.get(each), Known) for each in self._wanted.get(uri, ()))
+            return all(isinstance(self._result(each), Known) for each in self._wanted.get(uri, ()))
 
     def failures(self, uri: str) -> list[Failure]:
         with self._lock:
-            found = [self._results.get(identity) for identity in self._wanted.get(uri, ())]
+            found = [self._result(identity) for identity in self._wanted.get(uri, ())]
         return [each for each in found if isinstance(each, Failure)]
 
     # Results.
@@ -245,9 +255,12 @@ class Builds:
                     return found
         return None
 
+    def _result(self, identity: Identity) -> Known | Failure | None:
+        return self._results.get(identity) or self._results.get((identity[0], True))
+
     def _is_done(self, identity: Identity) -> bool:
         with self._lock:
-            return identity in self._results or (identity[0], True) in self._results
+            return self._result(identity) is not None
 
     def _task(
         self,
@@ -259,8 +272,8 @@ class Builds:
         urgency: int = 0,
         after: float = 0.0,
     ) -> Task:
-        about = _About(snapshot.uri, (key, machine_code), content.items, snapshot.version)
-        job = job_of(snapshot, content, key, machine_code=machine_code)
+        job, items = job_of(snapshot, content, key, machine_code=machine_code)
+        about = _About(snapshot.uri, (key, machine_code), items, snapshot.version)
         name = f"the build of `{content.kernel}`"
         return Task(about.identity, name, compile_job, job, BUILD_SECONDS, urgency, after, about)
 
@@ -274,8 +287,11 @@ class Builds:
         with self._lock:
             self._results[task.about.identity] = known
             self._results.move_to_end(task.about.identity)
-            while len(self._results) > KEPT:
+            while len(self._results) > sum(self._counts.values()) + SPARE:
                 self._results.popitem(last=False)
+            builds = [each.build for each in self._results.values() if isinstance(each, Known)]
+            self._built = frozenset(build.kernel for build in builds)
+            self._wrong = frozenset(build.kernel for build in builds if build.diagnostics)
         for document in self._session.documents:
             if document.uri == task.about.uri or task.about.identity in self._wanted.get(document.uri, ()):
                 document.strand.later(KNOWN, partial(self._became_known, document))
@@ -300,6 +316,7 @@ class Builds:
                 known.pop(uri_key(uri), None)
             self._wanted.pop(uri, None)
             self._whole.pop(uri, None)
+            self._counts.pop(uri, None)
             return
         when = self._session.settings(uri).build
         match event, when:
@@ -318,29 +335,29 @@ class Builds:
 
     def _plan(self, document: Document) -> None:
         snapshot = self._session.snapshot(document, document.revision)
-        tasks = list(self._tasks(snapshot)) if snapshot.settings.build != "off" else []
-        self._wanted[document.uri] = frozenset(task.about.identity for task in tasks if task.urgency == 0)
+        wanted = list(self._tasks(snapshot)) if snapshot.settings.build != "off" else []
+        self._wanted[document.uri] = frozenset(identity for identity, urgency, _ in wanted if urgency == 0)
+        self._counts[document.uri] = len(wanted)
         whole = not any(found.severity == "error" for found in snapshot.checked.diagnostics)
         self._whole[document.uri] = snapshot.lines if whole and snapshot.settings.build != "off" else None
         self._planning.discard(document.uri)
-        self._builder.plan(document.uri, [task for task in tasks if not self._is_done(task.about.identity)])
+        self._builder.plan(document.uri, [task() for identity, _, task in wanted if not self._is_done(identity)])
 
-    def _tasks(self, snapshot: Snapshot) -> Iterator[Task]:
-        """Those that are done too, in the order in which they are wanted."""
+    def _tasks(self, snapshot: Snapshot) -> Iterator[tuple[Identity, int, Callable[[], Task]]]:
+        """Those that are done too, in the order in which they are wanted, each with its urgency."""
         quiet = time.monotonic() + QUIET_SECONDS
         settings = snapshot.settings
-        lines = "lines" in settings.hints
         for kernel in self._kernels(snapshot):
             content = content_of(snapshot, kernel)
             key = self._key(snapshot, kernel, content)
-            yield self._task(snapshot, content, key, machine_code=lines)
-            for target in settings.targets[1:]:
-                other = replace(key, target=target)
-                yield self._task(snapshot, content, other, machine_code=False, urgency=1, after=quiet)
+            keys = [(key, "lines" in settings.hints, 0, 0.0)]
+            keys += [(replace(key, target=target), False, 1, quiet) for target in settings.targets[1:]]
             if kernel.ast.name.text in self._asked_for.get(uri_key(snapshot.uri), ()):
-                for config in islice(listed_configurations(kernel), MOST_CONFIGURATIONS):
-                    other = key_of(content, settings, key.target, config)
-                    yield self._task(snapshot, content, other, machine_code=False, urgency=2)
+                configs = islice(listed_configurations(kernel), MOST_CONFIGURATIONS)
+                keys += [(key_of(content, settings, key.target, config), False, 2, 0.0) for config in configs]
+            for each, code, urgency, after in dict.fromkeys(keys):
+                make = partial(self._task, snapshot, content, each, machine_code=code, urgency=urgency, after=after)
+                yield (each, code), urgency, make
 
     def _kernels(self, snapshot: Snapshot) -> list[PlacedKernel]:
         """Those without an error; those that somebody looks at first."""

@@ -41,7 +41,9 @@ class Contributions:
         return found
 
     def _of(self, snapshot: Snapshot) -> list[lsp.Diagnostic]:
-        found = dict.fromkeys(each for kernel in snapshot.kernels() for each in self._of_kernel(snapshot, kernel))
+        wrong = self._session.builds.wrong()
+        kernels = [kernel for kernel in snapshot.kernels() if kernel.ast.name.text in wrong] if wrong else []
+        found = dict.fromkeys(each for kernel in kernels for each in self._of_kernel(snapshot, kernel))
         return [diagnostics.diagnostic(snapshot, each, self._session.shown) for each in found]
 
     def _of_kernel(self, snapshot: Snapshot, kernel: PlacedKernel) -> Iterator[Diagnostic]:

@@ -66,7 +66,9 @@ def _decided(report: KernelReport, category: HintCategory, wanted: Callable[[Dec
     for (line, op), group in groupby(chosen, key=lambda each: (each.line, each.op)):
         last, *others = reversed(list(group))
         label = "; ".join([_short(last), *(each.choice for each in others)])
-        yield Hint(line, category, f"{op}: {label}", "\n".join(f"- {_told(each)}" for each in (last, *others)))
+        # A loop's line says which loop it is.
+        named = label if op.startswith("for ") else f"{op}: {label}"
+        yield Hint(line, category, named, "\n".join(f"- {_told(each)}" for each in (last, *others)))
 
 
 def _short(decision: Decision) -> str:

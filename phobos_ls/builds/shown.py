@@ -10,7 +10,7 @@ Used on the document's strand.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from phobos_core.analysis import PlacedKernel
@@ -90,7 +90,8 @@ class ShownBuilds:
         # By the name of the line that a kernel's name is on, and which kernel of that line it is.
         self._entries: dict[tuple[int, int], Entry] = {}
 
-    def update(self, snapshot: Snapshot, known: Callable[[Key], Known | None]) -> list[Shown]:
+    def update(self, snapshot: Snapshot, known: Callable[[Key], Known | None], built: Collection[str]) -> list[Shown]:
+        """`built` are the names of kernels that a build may be known of."""
         names = snapshot.line_names.numbers
         places = {name: line for line, name in enumerate(names)}
         entries: dict[tuple[int, int], Entry] = {}
@@ -99,7 +100,7 @@ class ShownBuilds:
             line = snapshot.lines.position(kernel.offset + kernel.ast.name.span.start).line
             place = (names[line], sum(name == names[line] for name, _ in found))
             entry, fresh = self._entries.get(place), False
-            if kernel.kernel is not None:
+            if kernel.kernel is not None and kernel.ast.name.text in built:
                 content = content_of(snapshot, kernel)
                 newest = known(shown_key(snapshot, kernel, content))
                 if newest is not None:

@@ -43,8 +43,8 @@ def described(build: Build) -> Iterator[str]:
     if report.resources.registers is None:
         bound = most_occupancy(report)
         yield (
-            f"{report.placed_bytes:,} B shared; at most {bound.blocks} blocks on an SM whatever the registers, limited by "
-            f"{bound.limiters[0]}"
+            f"{report.placed_bytes:,} B shared; at most {bound.blocks} blocks on an SM, whatever the registers, "
+            f"limited by {bound.limiters[0]}"
         )
         if build.why_no_code:
             yield build.why_no_code
