@@ -1,7 +1,8 @@
-"""What tests of builds share: a client that shows hints and a status, and waiting until there is nothing left to build."""
+"""What tests of builds share: a client that shows hints and a status, and waiting until all is built."""
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -20,10 +21,14 @@ WHOLE = {"start": {"line": 0, "character": 0}, "end": {"line": 100_000, "charact
 # No assembler, whatever is installed.
 NO_PTXAS = {"ptxas": "/no/such/ptxas"}
 
-needs_ptxas = pytest.mark.skipif(
-    ptxas.for_target("sm_80") is None, reason="needs ptxas, which the extra `ptxas` brings"
-)
-needs_nvdisasm = pytest.mark.skipif(sass.nvdisasm() is None, reason="needs nvdisasm, which the extra `ptxas` brings")
+needs_ptxas = pytest.mark.skipif(ptxas.for_target("sm_80") is None, reason="needs ptxas, of the extra `ptxas`")
+needs_nvdisasm = pytest.mark.skipif(sass.nvdisasm() is None, reason="needs nvdisasm, of the extra `ptxas`")
+
+
+def die(job: object) -> None:
+    """In place of a build, in the building process."""
+    os._exit(3)
+
 
 SCALE = """\
 @launch(64)
