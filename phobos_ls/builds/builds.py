@@ -297,6 +297,7 @@ class Builds:
                 document.strand.later(KNOWN, partial(self._became_known, document))
 
     def _became_known(self, document: Document) -> None:
+        self.shown(self._session.snapshot(document, document.revision))
         for listener in self.listeners:
             listener(document)
 
@@ -338,6 +339,7 @@ class Builds:
         wanted = list(self._tasks(snapshot)) if snapshot.settings.build != "off" else []
         self._wanted[document.uri] = frozenset(identity for identity, urgency, _ in wanted if urgency == 0)
         self._counts[document.uri] = len(wanted)
+        self.shown(snapshot)
         whole = not any(found.severity == "error" for found in snapshot.checked.diagnostics)
         self._whole[document.uri] = snapshot.lines if whole and snapshot.settings.build != "off" else None
         self._planning.discard(document.uri)
