@@ -27,6 +27,7 @@ from tests.ls.building import (
     needs_ptxas,
     refreshes,
     settled,
+    slow,
     status,
 )
 from tests.ls.wire import COMMAND, PULL, PUSH, URI, wire
@@ -453,6 +454,17 @@ def test_a_server_that_is_killed_leaves_no_process() -> None:
         while alive(pid) and time.monotonic() < end:
             time.sleep(0.01)
         assert not alive(pid)
+
+
+def test_a_build_that_newer_text_has_overtaken_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builds, "compile_job", slow)
+    with wire(capabilities=SHOWING, initializationOptions=NO_PTXAS) as wired:
+        wired.open(SCALE.replace("  var t", "  // SLOW\n  var t"))
+        while status(wired)["state"] != "building":
+            pass
+        wired.replace(SCALE, version=2)
+        assert settled(wired)["state"] == "idle"
+        assert hints(wired) != []
 
 
 def test_a_crash_of_the_build_is_a_line_in_the_log_and_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
