@@ -297,6 +297,17 @@ def test_a_renamed_kernel_and_a_deleted_line() -> None:
         assert hints(wired) == []
 
 
+def test_a_document_that_is_opened_again() -> None:
+    with wire(capabilities=SHOWING, initializationOptions=NO_PTXAS) as wired:
+        wired.open(SCALE)
+        settled(wired)
+        before = hints(wired)
+        wired.open(f"\n\n{SCALE}".replace("2.0", "3.0"))
+        assert hints(wired) == []
+        settled(wired)
+        assert hints(wired) == [(number + 2, label.replace("3 to 4", "5 to 6")) for number, label in before]
+
+
 def test_a_client_is_told_once_of_a_build_and_never_for_nothing() -> None:
     with wire(capabilities=SHOWING, initializationOptions=NO_PTXAS) as wired:
         wired.open(SCALE)
