@@ -126,3 +126,19 @@ kernel k(T: tensor<f32>[64], X: tensor<i32>[4, 8], Y: tensor<i8>[4, 8], O: tenso
     launch(device, source, table, x, y, o, p)
     np.testing.assert_array_equal(o, table[x.max(axis=1, keepdims=True)] + 1)
     np.testing.assert_array_equal(p, table[y.astype(int) @ y.astype(int).T])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("rows", "threads"), [(24, 32), (24, 64), (40, 32), (16, 96)])
+def test_a_transposed_copy_of_which_only_some_threads_have_a_last_part(device: str, rows: int, threads: int) -> None:
+    source = f"""\
+@launch({threads})
+kernel k(A: tensor<f16>[16, {rows}], O: tensor<f16>[{rows}, 16]) {{
+  var t = transpose(A[:, :])
+  O[:, :] = t
+}}
+"""
+    a = np.arange(16 * rows, dtype=np.float16).reshape(16, rows)
+    o = np.zeros((rows, 16), np.float16)
+    launch(device, source, a, o)
+    np.testing.assert_array_equal(o, a.T)
