@@ -24,7 +24,7 @@ from phobos_core.passes.canonicalize import canonicalize
 from phobos_core.passes.fitting import Pass, fits_after
 from phobos_core.passes.materialize import name_of
 from phobos_core.passes.promote import promote
-from phobos_core.passes.thread_tiles import thread_tile, words_of
+from phobos_core.passes.thread_tiles import MOST_FETCHED, thread_tile, words_a_thread, words_of
 from phobos_core.passes.turned import pitch_of
 from phobos_core.passes.unroll import unroll
 
@@ -32,8 +32,6 @@ from phobos_core.passes.unroll import unroll
 _FOLLOWING: tuple[Pass, ...] = (unroll, canonicalize, promote)
 # Sums of a thread beside which there is no room for several k of each row.
 _LARGE = 64
-# Registers of a thread for what it fetches ahead.
-_MOST_FETCHED = 8
 # Elements of less are several to a bank, and storing them one by one takes long.
 _LEAST_BYTES = 4
 
@@ -114,9 +112,9 @@ def _is_large(kernel: Kernel, dot: Op) -> bool:
 def _is_small(kernel: Kernel, alloc: Op) -> bool:
     """Whether a thread has registers for its part of a tile, which may be on its way there for a whole turn of a loop.
     What cp.async copies takes none, but it cannot transpose."""
-    rows, columns = _shape(alloc)
-    words = rows * columns * words_of(alloc.results[0])
-    return not TARGETS[kernel.target].has("cp_async") or words <= _MOST_FETCHED * kernel.threads
+    mem = alloc.results[0].type
+    assert isinstance(mem, MemType)
+    return not TARGETS[kernel.target].has("cp_async") or words_a_thread(kernel, mem) <= MOST_FETCHED
 
 
 def _shape(alloc: Op) -> tuple[int, int]:
