@@ -31,7 +31,7 @@ from phobos_core.ir.types import TOKEN, Cyclic, Layout, ViewType
 from phobos_core.language.targets import TARGETS
 from phobos_core.language.types import INDEX
 from phobos_core.passes.canonicalize import canonicalize
-from phobos_core.passes.copies import Copy, copies_of, name_of, reasons
+from phobos_core.passes.copies import Copy, can_be_pipelined, copies_of, name_of, reasons
 from phobos_core.passes.errors import PassError
 from phobos_core.passes.fitting import Pass, fits_after
 from phobos_core.passes.place_shared import limit, over_limit
@@ -81,7 +81,7 @@ def _loop(kernel: Kernel, variable: Value) -> _Outcome:
     loop = index.owner[variable]
     name = name_of(loop)
     found, refused = copies_of(index, loop)
-    if found and loop.attrs.get("whole") and not kernel.pipeline:
+    if found and not can_be_pipelined(kernel, loop):
         refused = ["its extent need not be a multiple of its step; `@pipeline` pipelines the whole tiles"]
         found = []
     kept = _fitting(kernel, index, loop, found)
