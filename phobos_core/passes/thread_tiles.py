@@ -69,7 +69,8 @@ def shared_grid(
         across = -(-width // tn)
         if most_columns is not None:
             across = 1 << (across - 1).bit_length()
-        for columns in [across] if most_columns is None else sorted({min(across, m) for m in (LANES, most_columns)}):
+        within = [across] if most_columns is None else [min(across, most_columns, LANES), min(across, most_columns)]
+        for columns in dict.fromkeys(within):
             widths = {n: -(-n // columns) for n in sorted(shape_of(dot.result)[1] for dot in dots)}
             if most_columns is None:
                 widths[width] = tn
