@@ -6,8 +6,8 @@ after it is updated as it is written out, and chains of element-wise statements 
 stored any more takes no memory.
 
 The reader must see what the store saw: no store in between may touch what the value reads. And it must evaluate each
-element once: at its own place, or as the operand of a `reduce` or `cumsum`. A tile that is another one transposed is not
-stored either, whoever reads it, and how often: they read that one, at the swapped place.
+element once: at its own place, or as the operand of a `reduce` or `cumsum`. A tile that is another one transposed is
+not stored either, whoever reads it and how often: they read that one, at the swapped place.
 """
 
 from __future__ import annotations
