@@ -9,12 +9,23 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from phobos_ls.features import call_hierarchy, completion, formatting, navigation, rename, signature, structure, symbols
+from phobos_ls.features import (
+    call_hierarchy,
+    completion,
+    formatting,
+    generated_code,
+    navigation,
+    rename,
+    signature,
+    structure,
+    symbols,
+)
 from phobos_ls.features import semantic_tokens as colours
 from phobos_ls.features.hover import hover
 from phobos_ls.lifecycle import Refused
 from phobos_ls.session import Session
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.status import METHOD as STATUS
 from phobos_ls.table import Feature, SessionFeature, Table, at, between, given, whole
 
 
@@ -69,8 +80,12 @@ def _workspace_symbols(params: lsp.WorkspaceSymbolParams, session: Session) -> l
     return found
 
 
+def _hover(snapshot: Snapshot, params: lsp.HoverParams, session: Session) -> lsp.Hover | None:
+    return hover(snapshot, snapshot.offset(params.position), session.builds)
+
+
 FEATURES: Table = (
-    Feature(lsp.TEXT_DOCUMENT_HOVER, at(hover)),
+    Feature(lsp.TEXT_DOCUMENT_HOVER, _hover),
     Feature(
         lsp.TEXT_DOCUMENT_COMPLETION,
         at(completion.completion),
@@ -110,4 +125,15 @@ FEATURES: Table = (
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _tokens, colours.LEGEND),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, _token_delta),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, between(_tokens_between)),
+    Feature(
+        lsp.TEXT_DOCUMENT_INLAY_HINT,
+        lambda snapshot, params, session: session.hinting.answer(snapshot, params),
+        lsp.InlayHintOptions(resolve_provider=False),
+        absent=list,
+    ),
+    Feature("phobos/ptx", generated_code.ptx),
+    Feature("phobos/sass", generated_code.sass),
+    Feature("phobos/memoryMap", generated_code.memory_map),
+    Feature("phobos/configurations", generated_code.configurations),
+    SessionFeature(STATUS, lambda params, session: session.status.answer(params)),
 )
