@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace as _replace
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -21,8 +20,8 @@ from phobos_core.language.attributes import ATTRIBUTES
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Use
 from phobos_core.language.context import CTX_FIELDS
 from phobos_core.language.types import CONVERSIONS, SPELLED
-from phobos_core.syntax import ast
 from phobos_ls import words
+from phobos_ls.scopes import definitions_before, item_at, symbols_in_scope
 from phobos_ls.snapshot import Snapshot
 
 TRIGGERS = (".", "@", "<")
@@ -99,7 +98,7 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
     if _inside_angle(before):
         yield from _bracket_words(before)
         return
-    item = _item_at(snapshot, offset)
+    item = item_at(snapshot, offset)
     if item is None or not _in_body(item, offset):
         yield from _outside(snapshot, item, before, stem)
         return
@@ -174,9 +173,9 @@ def _types() -> Iterator[lsp.CompletionItem]:
 def _values(snapshot: Snapshot, item: PlacedKernel | PlacedFunction, offset: int) -> Iterator[lsp.CompletionItem]:
     """Everything that a value may be made of: what is near first."""
     if isinstance(item, PlacedKernel):
-        yield from _symbols(_in_scope(item, offset - item.offset))
+        yield from _symbols(symbols_in_scope(item, offset - item.offset))
     else:
-        names = {d.name: d for d in item.facts.definitions if d.span.start < offset - item.offset}
+        names = definitions_before(item, offset - item.offset)
         yield from (_ranked(_plain(name, _KIND.Variable, None, detail=d.kind), "0") for name, d in names.items())
     for function in snapshot.checked.library.placed:
         name, params = function.ast.name.text, [p.text for p in function.ast.params]
@@ -200,52 +199,6 @@ def _values(snapshot: Snapshot, item: PlacedKernel | PlacedFunction, offset: int
         yield _ranked(item_, "3")
     yield _ranked(_plain("ctx", _KIND.Keyword, {"word": "ctx"}), "1")
     yield from (_ranked(_plain(name, _KIND.Keyword, {"word": name}), "3") for name in ("true", "false"))
-
-
-def _in_scope(kernel: PlacedKernel, offset: int) -> Iterator[Symbol]:
-    """The symbols that a name before the offset may mean: the innermost of a name, those declared in a block that has
-    ended left out."""
-    visible: dict[str, Symbol] = {}
-    blocks = list(_blocks(kernel.ast.body, offset))
-    for symbol in kernel.symbols:
-        span = symbol.span
-        if span.frame is not None or symbol.kind in (SymbolKind.DIM, SymbolKind.CONSTANT):
-            continue
-        inside_body = span.start > kernel.ast.body.span.start
-        if inside_body and (span.end >= offset or not any(_declares(block, span) for block in blocks)):
-            continue
-        visible[symbol.name] = symbol
-    names = {s.name: s for s in kernel.symbols if s.kind in (SymbolKind.DIM, SymbolKind.CONSTANT)}
-    yield from {**names, **visible}.values()
-
-
-def _blocks(block: ast.Block, offset: int) -> Iterator[ast.Block]:
-    """The blocks around an offset, and the loops' heads with them."""
-    yield block
-    for statement in block.body:
-        if not statement.span.start <= offset <= statement.span.end:
-            continue
-        match statement:
-            case ast.For(span, body=body) | ast.While(span, body=body):
-                yield _replace(body, span=span)
-                yield from _blocks(body, offset)
-            case ast.If():
-                branch: ast.If | ast.Block | None = statement
-                while isinstance(branch, ast.If):
-                    if branch.then.span.start <= offset <= branch.then.span.end:
-                        yield from _blocks(branch.then, offset)
-                    branch = branch.orelse
-                if branch is not None and branch.span.start <= offset <= branch.span.end:
-                    yield from _blocks(branch, offset)
-
-
-def _declares(block: ast.Block, span: ast.Span) -> bool:
-    """Whether a name is bound by a statement of the block itself, or is the variable of its loop."""
-    for statement in block.body:
-        match statement:
-            case ast.Let(name=name) | ast.Var(name=name) if name.span.start == span.start:
-                return True
-    return block.span.start < span.start < min((s.span.start for s in block.body), default=block.span.end)
 
 
 def _symbols(symbols: Iterator[Symbol]) -> Iterator[lsp.CompletionItem]:
@@ -284,11 +237,6 @@ def _snippet(
 def _ranked(item: lsp.CompletionItem, rank: str) -> lsp.CompletionItem:
     item.sort_text = rank + item.label
     return item
-
-
-def _item_at(snapshot: Snapshot, offset: int) -> PlacedKernel | PlacedFunction | None:
-    items: list[PlacedKernel | PlacedFunction] = [*snapshot.kernels(), *snapshot.checked.library.placed]
-    return next((i for i in items if i.offset <= offset <= i.offset + i.ast.span.end), None)
 
 
 def _in_body(item: PlacedKernel | PlacedFunction, offset: int) -> bool:
