@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from lsprotocol import types as lsp
-from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
+from pygls.capabilities import ServerCapabilitiesBuilder
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
@@ -19,7 +19,7 @@ from phobos_core import __version__
 from phobos_ls import diagnostics, registry
 from phobos_ls.lifecycle import LifecycleProtocol, Refused, State
 from phobos_ls.scheduling import Pool, Strand
-from phobos_ls.session import Session
+from phobos_ls.session import PULLING, Session, supports
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.table import Command, Feature, SessionFeature, Table, uri_of
 from phobos_ls.workspace import SUFFIX
@@ -46,9 +46,9 @@ FEATURES: Table = (
         _document_diagnostics,
         lsp.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=True, identifier="phobos"),
         absent=lambda: diagnostics.document_report([], None),
-        needs="text_document.diagnostic",
+        needs=PULLING,
     ),
-    SessionFeature(lsp.WORKSPACE_DIAGNOSTIC, _workspace_diagnostics, needs="text_document.diagnostic", over_files=True),
+    SessionFeature(lsp.WORKSPACE_DIAGNOSTIC, _workspace_diagnostics, needs=PULLING, over_files=True),
     *registry.FEATURES,
 )
 
@@ -116,11 +116,7 @@ class Server(LanguageServer):
         return lsp.InitializeResult(announced, lsp.ServerInfo("phobos", __version__))
 
     def _announced(self, client: lsp.ClientCapabilities, encoding: str) -> lsp.ServerCapabilities:
-        lines = [
-            line
-            for line in self._features.values()
-            if line.needs is None or get_capability(client, line.needs) is not None
-        ]
+        lines = [line for line in self._features.values() if supports(client, line.needs)]
         builder = ServerCapabilitiesBuilder(
             client,
             {*self.messages.notified, *(line.method for line in lines)},
@@ -139,6 +135,7 @@ class Server(LanguageServer):
         for document in self.session.documents:
             document.strand.clear()
         self.session.closed.clear()
+        self.session.close()
         self.messages.state = State.SHUT_DOWN
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import codecs
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from lsprotocol import types as lsp
@@ -19,11 +19,12 @@ from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
-from phobos_core.syntax import LineIndex
 from phobos_core.syntax.lines import Encoding
 from phobos_ls import diagnostics
+from phobos_ls.builds.builds import Builds
 from phobos_ls.documents import Document, Documents, Reading, Revision
 from phobos_ls.scheduling import Pool, Strand
+from phobos_ls.settings import Settings
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.uris import key, read, stamp
 from phobos_ls.workspace import SECTION, SUFFIX, Workspace, section
@@ -37,7 +38,15 @@ Listener: TypeAlias = Callable[[Event, Document], None]
 Contributor: TypeAlias = Callable[[Snapshot], list[lsp.Diagnostic]]
 
 DIAGNOSTICS = "diagnostics"
+# What a client can do that is never sent diagnostics. One that asks for them and cannot be told to ask again would not
+# see what a changed setting or a build changes.
+PULLING = ("text_document.diagnostic", "workspace.diagnostics.refresh_support")
 T = TypeVar("T")
+
+
+def supports(client: lsp.ClientCapabilities, capabilities: Sequence[str]) -> bool:
+    """Whether a client can do all of these, each given by its path, as `workspace.configuration`."""
+    return all(get_capability(client, capability) not in (None, False) for capability in capabilities)
 
 
 @dataclass
@@ -50,6 +59,7 @@ class Session:
     pool: Pool = field(default_factory=Pool)
     workspace: Workspace = field(default_factory=Workspace)
     documents: Documents = field(init=False)
+    builds: Builds = field(init=False)
     general: Strand = field(init=False)
     closed: Strand = field(init=False)
     listeners: list[Listener] = field(default_factory=list)
@@ -66,10 +76,13 @@ class Session:
         self._closed_files = ClosedFiles(Reading(self.closed))
         self._publishing = threading.Lock()
         self._changed: dict[str, Document] = {}
+        # Configurations that were picked for kernels, by the file's key and the kernel's name.
+        self._picked: dict[str, dict[str, dict[str, int]]] = {}
+        self.builds = Builds(self)
 
     def supports(self, capability: str) -> bool:
         """A capability of the client by its path, as `workspace.configuration`."""
-        return bool(get_capability(self.capabilities, capability))
+        return supports(self.capabilities, (capability,))
 
     # The client's first message.
 
@@ -77,7 +90,7 @@ class Session:
         self.capabilities = params.capabilities
         self.documents.encoding = encoding
         self.shown = diagnostics.shown_by(params.capabilities)
-        self.pulls = get_capability(params.capabilities, "text_document.diagnostic") is not None
+        self.pulls = supports(params.capabilities, PULLING)
         root = params.root_uri or (from_fs_path(params.root_path) if params.root_path else None)
         self.workspace.add(params.workspace_folders or ([lsp.WorkspaceFolder(root, "")] if root else []))
         self._complain(self.workspace.configure(section(params.initialization_options)))
@@ -127,6 +140,20 @@ class Session:
 
     def configured(self) -> None:
         for document in self.documents:
+            self._tell("configured", document)
+            self.analyse(document)
+        self.refresh()
+
+    def settings(self, uri: str) -> Settings:
+        """Of a file: what its folder says, and what was picked for its kernels."""
+        settings, picked = self.workspace.settings(uri), self._picked.get(key(uri))
+        return replace(settings, picked=picked) if picked else settings
+
+    def pick(self, uri: str, kernel: str, config: Mapping[str, int]) -> None:
+        """The configuration of a kernel to show from now on, in place of the settings'."""
+        self._picked = {**self._picked, key(uri): {**self._picked.get(key(uri), {}), kernel: dict(config)}}
+        document = self.documents.get(uri)
+        if document is not None:
             self._tell("configured", document)
             self.analyse(document)
         self.refresh()
@@ -204,7 +231,7 @@ class Session:
     # Snapshots, on a strand.
 
     def snapshot(self, document: Document, revision: Revision) -> Snapshot:
-        return document.reading.snapshot(revision, self.workspace.settings(document.uri), self.documents.encoding)
+        return document.reading.snapshot(revision, self.settings(document.uri), self.documents.encoding)
 
     def sources(self) -> Iterator[str]:
         """Every source below the folders and every one that is open, for the strand of files that are not."""
@@ -230,7 +257,7 @@ class Session:
 
     def refresh(self) -> None:
         """What was answered before may have changed without a change of a text."""
-        if self.pulls and self.supports("workspace.diagnostics.refresh_support"):
+        if self.pulls:
             self._ask(lsp.WORKSPACE_DIAGNOSTIC_REFRESH, None)
 
     def recontribute(self, uri: str) -> None:
@@ -279,6 +306,14 @@ class Session:
     def _of_closed(self, snapshot: Snapshot) -> list[lsp.Diagnostic]:
         return diagnostics.diagnostics(snapshot, self.shown)
 
+    def log(self, kind: lsp.MessageType, message: str) -> None:
+        """A line in the client's log."""
+        self.server.window_log_message(lsp.LogMessageParams(kind, message))
+
+    def close(self) -> None:
+        """The conversation is over."""
+        self.builds.close()
+
     def _ask(self, method: str, params: Any, take: Callable[[Any], None] | None = None) -> None:
         """Asks the client. An answer that is an error is logged, and nothing is taken."""
 
@@ -305,15 +340,15 @@ class ClosedFiles:
         revision = self._on_disk(uri) if document is None else document.revision
         if revision is None:
             return None
-        return self._reading.snapshot(revision, session.workspace.settings(uri), session.documents.encoding)
+        return self._reading.snapshot(revision, session.settings(uri), session.documents.encoding)
 
     def _on_disk(self, uri: str) -> Revision | None:
         text = read(uri)
-        return None if text is None else Revision(uri, None, LineIndex(text.removeprefix(codecs.BOM_UTF8)))
+        return None if text is None else Revision.first(uri, None, text.removeprefix(codecs.BOM_UTF8))
 
     def remembered(self, uri: str, kind: str, compute: Callable[[Snapshot], T], session: Session) -> T | None:
         document = session.documents.get(uri)
-        state = (stamp(uri) if document is None else document.revision.lines, session.workspace.settings(uri))
+        state = (stamp(uri) if document is None else document.revision.lines, session.settings(uri))
         known = self._found.get((key(uri), kind))
         if known is None or known[0] != state:
             snapshot = self.snapshot(uri, session)

@@ -28,14 +28,14 @@ def _nothing() -> Any:
 @dataclass(frozen=True, slots=True)
 class Feature:
     """`options` is what the server announces beside the method, where there is something to say. `absent` is the answer
-    about a file that is not open and cannot be read. `needs` is the client's capability without which the feature is
-    not announced, as `text_document.diagnostic`."""
+    about a file that is not open and cannot be read. `needs` are the client's capabilities without which the feature
+    is not announced, as `text_document.diagnostic`."""
 
     method: str
     answer: Answer
     options: Any = None
     absent: Callable[[], Any] = _nothing
-    needs: str | None = None
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class SessionFeature:
     method: str
     answer: SessionAnswer
     options: Any = None
-    needs: str | None = None
+    needs: tuple[str, ...] = ()
     over_files: bool = False
 
 

@@ -21,6 +21,7 @@ from phobos_core.language.context import Variation
 from phobos_core.language.types import ScalarType
 from phobos_core.syntax import ast
 from phobos_ls import words
+from phobos_ls.configurations import shown_values
 from phobos_ls.names import Global, Local, Meaning, declaration, meanings_at
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.syntax_at import leaf_at
@@ -111,7 +112,7 @@ def _declared(symbol: Symbol) -> str:
 
 def _facts(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol) -> Iterator[str]:
     yield f"{symbol.kind.value} of `{kernel.ast.name.text}`"
-    names = shown_configuration(snapshot, kernel)
+    names = shown_values(snapshot, kernel)
     match symbol.type:
         case TileType(element, shape) | TensorType(element, shape):
             extents = [_value(extent, names) for extent in shape]
@@ -145,15 +146,6 @@ def _variation(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol) -> Iter
         lines.append(f"- line {line}: {reason.message}")
     if lines:
         yield "\n".join(lines)
-
-
-def shown_configuration(snapshot: Snapshot, kernel: PlacedKernel) -> Mapping[str, int]:
-    """The values of the `@autotune` names that hints and hovers show: those of the settings, else the first choices."""
-    chosen = {} if isinstance(snapshot.settings.options.config, str) else dict(snapshot.settings.options.config)
-    search = {} if kernel.kernel is None else kernel.kernel.search
-    first = {name: choices[0] for name, choices in search.items() if choices}
-    bound = {**snapshot.settings.options.bindings}
-    return {**first, **{name: value for name, value in chosen.items() if name in first}, **bound}
 
 
 def _value(extent: Sym, names: Mapping[str, int]) -> int | None:

@@ -42,6 +42,7 @@ CLIENT = {
         "rename": {"prepareSupport": True},
         "semanticTokens": {"requests": {"full": {"delta": True}, "range": True}, "formats": ["relative"]},
     },
+    "workspace": {"diagnostics": {"refreshSupport": True}},
 }
 
 

@@ -232,7 +232,7 @@ def test_capabilities_of_a_later_protocol_are_passed_over() -> None:
             "completion": {"completionItemKind": {"valueSet": [1, 999]}},
             "telepathy": {"depth": 3},
         },
-        "workspace": {"configuration": "perhaps", "applyEdit": True},
+        "workspace": {**PULL["workspace"], "configuration": "perhaps", "applyEdit": True},
     }
     with wire(capabilities=None) as wired:
         announced = wired.client.initialize(future)["capabilities"]

@@ -1,0 +1,336 @@
+"""The builds of a session: what features ask for, and what goes on behind them.
+
+`known` and `shown` tell at once what is known, `get` and `run` wait for the building process. When a text has not
+changed for a moment, the kernels that no build is known of are built; what they were found to be is kept by their
+content, so that an edit which is undone, or a kernel that moves, costs nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from lsprotocol import types as lsp
+
+from phobos_core.analysis import PlacedKernel
+from phobos_ls.builds.builder import Builder, Failure, Task
+from phobos_ls.builds.content import Content, Item, Key, content_of, job_of, key_of
+from phobos_ls.builds.shown import Known, Shown, ShownBuilds
+from phobos_ls.builds.work import Build, compile_job
+from phobos_ls.configurations import listed_configurations, shown_configuration
+from phobos_ls.documents import Document
+from phobos_ls.snapshot import Snapshot
+from phobos_ls.uris import key as uri_key
+
+if TYPE_CHECKING:
+    from phobos_ls.session import Event, Session
+
+log = logging.getLogger(__name__)
+
+# How long nobody types before what was typed is built.
+DEBOUNCE_SECONDS = 0.3
+# How long before what nobody looks at yet is built too: other targets, other configurations.
+QUIET_SECONDS = 2.0
+BUILD_SECONDS = 40.0
+# Kernels of a document that are built without being asked for, and configurations of a kernel that somebody looked at.
+MOST_KERNELS = 64
+MOST_CONFIGURATIONS = 16
+KEPT = 256
+# How often a wait looks whether it is still wanted.
+LOOK_SECONDS = 0.02
+
+# The names of what is done on the strand of a document.
+PLAN, KNOWN = "plan the builds", "builds are known"
+T = TypeVar("T")
+A = TypeVar("A")
+# A build, and whether with the machine code.
+Identity: TypeAlias = tuple[Key, bool]
+# Told, on the document's strand, that builds of a document are known that were not.
+BuiltListener: TypeAlias = Callable[[Document], None]
+
+
+def _go_on() -> None:
+    """The checkpoint of work that nobody gives up."""
+
+
+class Builds:
+    """`listeners` hear of builds that are new to a document; `moved` of each document whose status may be another."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._builder = Builder(self._finished, self._due, self._moved)
+        self._lock = threading.Lock()
+        self._results: OrderedDict[Identity, Known | Failure] = OrderedDict()
+        self._shown: dict[str, ShownBuilds] = {}
+        self._planning: set[str] = set()
+        # What each document was planned to know: its shown builds, by their identities.
+        self._wanted: dict[str, frozenset[Identity]] = {}
+        self._looked_at: dict[str, tuple[int, int]] = {}
+        self._asked_for: dict[str, set[str]] = {}
+        self.listeners: list[BuiltListener] = []
+        self.moved: list[Callable[[str], None]] = []
+        session.listeners.append(self._told)
+
+    # What is known, at once. On the document's strand.
+
+    def shown(self, snapshot: Snapshot) -> list[Shown]:
+        """The newest build of each kernel, where one is known, with its lines as they are in this text."""
+        document = uri_key(snapshot.uri)
+        builds = self._shown.get(document)
+        if builds is None:
+            builds = ShownBuilds()
+            if self._session.documents.get(snapshot.uri) is not None:
+                self._shown[document] = builds
+        return builds.update(snapshot, self._known)
+
+    def shown_of(self, snapshot: Snapshot, kernel: PlacedKernel) -> Shown | None:
+        return next((each for each in self.shown(snapshot) if each.kernel is kernel), None)
+
+    def known(
+        self,
+        snapshot: Snapshot,
+        kernel: PlacedKernel,
+        config: Mapping[str, int] | None = None,
+        target: str | None = None,
+    ) -> Build | None:
+        """Of exactly this text of a kernel, in the shown configuration or another one."""
+        found = self._known(self._key(snapshot, kernel, content_of(snapshot, kernel), config, target))
+        return None if found is None else found.build
+
+    def looked_at(self, snapshot: Snapshot, first: int, last: int) -> None:
+        """Somebody sees these lines: what is built there is wanted first."""
+        self._looked_at[uri_key(snapshot.uri)] = first, last
+
+    # What is waited for.
+
+    def get(
+        self,
+        snapshot: Snapshot,
+        kernel: PlacedKernel,
+        config: Mapping[str, int] | None = None,
+        *,
+        machine_code: bool = False,
+        checkpoint: Callable[[], None] = _go_on,
+    ) -> Known:
+        """Of this text of a kernel without an error: built now, unless it is known. Raises `WorkFailed`, whose text is
+        for the user, and whatever `checkpoint` does, which is called while it waits."""
+        content = content_of(snapshot, kernel)
+        key = self._key(snapshot, kernel, content, config)
+        found = self._known(key, machine_code=machine_code)
+        if found is None:
+            task = self._task(snapshot, content, key, machine_code=machine_code)
+            known: Known = self._wait(task, checkpoint)
+            return known
+        return found
+
+    def run(
+        self,
+        name: str,
+        function: Callable[[A], T],
+        argument: A,
+        seconds: float,
+        checkpoint: Callable[[], None] = _go_on,
+    ) -> T:
+        """Anything else that needs NumPy or LLVM, in the building process: `function` is of a module that it can load,
+        `name` what messages call it. Raises as `get` does."""
+        task = Task(("run", object()), name, function, argument, seconds)
+        result: T = self._wait(task, checkpoint)
+        return result
+
+    def _wait(self, task: Task, checkpoint: Callable[[], None]) -> Any:
+        future: Future[Any] = self._builder.ask(task)
+        while True:
+            try:
+                result = future.result(LOOK_SECONDS)
+            except NotYet:
+                try:
+                    checkpoint()
+                except BaseException:
+                    self._builder.leave(task, future)
+                    raise
+            else:
+                return _known_of(task, result) if isinstance(task.about, _About) else result
+
+    def want_configurations(self, snapshot: Snapshot, kernel: PlacedKernel) -> None:
+        """Somebody looks at a kernel's configurations: those that are not known are built when there is time."""
+        document = self._session.documents.get(snapshot.uri)
+        names = self._asked_for.setdefault(uri_key(snapshot.uri), set())
+        if document is not None and kernel.ast.name.text not in names:
+            names.add(kernel.ast.name.text)
+            if snapshot.settings.build != "off":
+                self._builder.later(document.uri, 0.0)
+
+    def close(self) -> None:
+        """Ends the building process. Nothing is built any more."""
+        self._builder.close()
+
+    @property
+    def pid(self) -> int | None:
+        """The building process, where there is one."""
+        return self._builder.pid
+
+    # Status.
+
+    def checking(self, uri: str) -> bool:
+        return self._builder.waits(uri) or uri in self._planning
+
+    def pending(self, uri: str) -> list[str]:
+        """What is being built of a document and shown, by the names for messages."""
+        return [task.name for task in self._builder.pending(uri) if task.urgency == 0]
+
+    def failures(self, uri: str) -> list[Failure]:
+        with self._lock:
+            found = [self._results.get(identity) for identity in self._wanted.get(uri, ())]
+        return [each for each in found if isinstance(each, Failure)]
+
+    # Results.
+
+    def _key(
+        self,
+        snapshot: Snapshot,
+        kernel: PlacedKernel,
+        content: Content,
+        config: Mapping[str, int] | None = None,
+        target: str | None = None,
+    ) -> Key:
+        settings = snapshot.settings
+        chosen = {**shown_configuration(snapshot, kernel), **(config or {})}
+        return key_of(content, settings, target or settings.options.target, chosen)
+
+    def _known(self, key: Key, *, machine_code: bool = False) -> Known | None:
+        with self._lock:
+            for identity in ((key, True), (key, False)):
+                found = self._results.get(identity)
+                if isinstance(found, Known) and (identity[1] or not machine_code):
+                    self._results.move_to_end(identity)
+                    return found
+        return None
+
+    def _is_done(self, identity: Identity) -> bool:
+        with self._lock:
+            return identity in self._results or (identity[0], True) in self._results
+
+    def _task(
+        self,
+        snapshot: Snapshot,
+        content: Content,
+        key: Key,
+        *,
+        machine_code: bool,
+        urgency: int = 0,
+        after: float = 0.0,
+    ) -> Task:
+        about = _About(snapshot.uri, (key, machine_code), content.items, snapshot.version)
+        job = job_of(snapshot, content, key, machine_code=machine_code)
+        name = f"the build of `{content.kernel}`"
+        return Task(about.identity, name, compile_job, job, BUILD_SECONDS, urgency, after, about)
+
+    def _finished(self, task: Task, outcome: Any) -> None:
+        """On the builder's thread."""
+        if isinstance(outcome, Failure):
+            self._log(outcome)
+        if not isinstance(task.about, _About):
+            return
+        known = _known_of(task, outcome)
+        with self._lock:
+            self._results[task.about.identity] = known
+            self._results.move_to_end(task.about.identity)
+            while len(self._results) > KEPT:
+                self._results.popitem(last=False)
+        for document in self._session.documents:
+            if document.uri == task.about.uri or task.about.identity in self._wanted.get(document.uri, ()):
+                document.strand.later(KNOWN, partial(self._became_known, document))
+
+    def _became_known(self, document: Document) -> None:
+        for listener in self.listeners:
+            listener(document)
+
+    def _log(self, failure: Failure) -> None:
+        log.warning("%s", failure.detail or failure.message)
+        self._session.log(lsp.MessageType.Warning, failure.message)
+
+    # What is to be built of a document.
+
+    def _told(self, event: Event, document: Document) -> None:
+        """On the thread that reads messages."""
+        uri = document.uri
+        if event == "closed":
+            self._builder.forget(uri)
+            self._planning.discard(uri)
+            for known in (self._shown, self._looked_at, self._asked_for):
+                known.pop(uri_key(uri), None)
+            self._wanted.pop(uri, None)
+            return
+        when = self._session.settings(uri).build
+        match event, when:
+            case ("configured", _) | ("opened", "onType" | "onSave") | ("changed", "onType"):
+                self._builder.later(uri, DEBOUNCE_SECONDS)
+            case "saved", "onSave":
+                self._builder.later(uri, 0.0)
+
+    def _due(self, uri: str) -> None:
+        document = self._session.documents.get(uri)
+        if document is not None:
+            self._planning.add(uri)
+            document.strand.later(PLAN, partial(self._plan, document))
+
+    def _plan(self, document: Document) -> None:
+        snapshot = self._session.snapshot(document, document.revision)
+        tasks = list(self._tasks(snapshot)) if snapshot.settings.build != "off" else []
+        self._wanted[document.uri] = frozenset(task.about.identity for task in tasks if task.urgency == 0)
+        self._planning.discard(document.uri)
+        self._builder.plan(document.uri, [task for task in tasks if not self._is_done(task.about.identity)])
+
+    def _tasks(self, snapshot: Snapshot) -> Iterator[Task]:
+        """Those that are done too, in the order in which they are wanted."""
+        quiet = time.monotonic() + QUIET_SECONDS
+        settings = snapshot.settings
+        lines = "lines" in settings.hints
+        for kernel in self._kernels(snapshot):
+            content = content_of(snapshot, kernel)
+            key = self._key(snapshot, kernel, content)
+            yield self._task(snapshot, content, key, machine_code=lines)
+            for target in settings.targets[1:]:
+                other = replace(key, target=target)
+                yield self._task(snapshot, content, other, machine_code=False, urgency=1, after=quiet)
+            if kernel.ast.name.text in self._asked_for.get(uri_key(snapshot.uri), ()):
+                for config in islice(listed_configurations(kernel), MOST_CONFIGURATIONS):
+                    other = key_of(content, settings, key.target, config)
+                    yield self._task(snapshot, content, other, machine_code=False, urgency=2)
+
+    def _kernels(self, snapshot: Snapshot) -> list[PlacedKernel]:
+        """Those without an error; those that somebody looks at first."""
+        first, last = self._looked_at.get(uri_key(snapshot.uri), (0, 0))
+
+        def unseen(kernel: PlacedKernel) -> bool:
+            start = snapshot.lines.position(kernel.offset).line
+            return start > last or snapshot.lines.position(kernel.offset + kernel.ast.span.end).line < first
+
+        return sorted((k for k in snapshot.kernels() if k.kernel is not None), key=unseen)[:MOST_KERNELS]
+
+    def _moved(self, uri: str) -> None:
+        for listener in self.moved:
+            listener(uri)
+
+
+@dataclass(frozen=True, slots=True)
+class _About:
+    """The text that a task is of."""
+
+    uri: str
+    identity: Identity
+    items: tuple[Item, ...]
+    version: int | None
+
+
+def _known_of(task: Task, outcome: Build | Failure) -> Known | Failure:
+    return outcome if isinstance(outcome, Failure) else Known(outcome, task.about.items, task.about.version)
