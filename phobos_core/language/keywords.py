@@ -33,8 +33,8 @@ SUBSCRIPT_MARKS: Mapping[str, str] = MappingProxyType(
     {
         ":+": "A span: `A[s :+ n]` selects the `n` elements from `s`. Past the end of a tensor it reads 0 and stores"
         " nothing.",
-        ":": "A range: `A[s : e]` selects from `s` to before `e`. Without `s` it begins at 0, without `e` it goes to the"
-        " end of the dimension: `A[:]` is all of it.",
+        ":": "A range: `A[s : e]` selects from `s` to before `e`. Without `s` it begins at 0, without `e` it goes to"
+        " the end of the dimension: `A[:]` is all of it.",
     }
 )
 

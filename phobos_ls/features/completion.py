@@ -210,8 +210,8 @@ def _number(value: int) -> lsp.CompletionItem:
 def _table_operands(
     snapshot: Snapshot, item: PlacedKernel | PlacedFunction, call: Call
 ) -> Iterator[lsp.CompletionItem]:
-    """Where a quantized built-in takes a table of its format: the parameters that may hold it, and the table by the name
-    that the host has for it, which becomes a parameter of the kernel."""
+    """Where a quantized built-in takes a table of its format: the parameters that may hold it, and the table by the
+    name that the host has for it, which becomes a parameter of the kernel."""
     operands = TABLE_OPERANDS.get(call.name, ())
     number = call.argument - _BEFORE_TABLES
     if not isinstance(item, PlacedKernel) or not 0 <= number < len(operands):

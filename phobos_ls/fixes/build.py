@@ -10,6 +10,8 @@ from phobos_core.syntax import ast
 from phobos_ls.fixes.problem import Change, Fix, Problem, fix
 from phobos_ls.fixes.tree import inferior, walk
 
+# More copies of a body than this seldom make it faster, and always make it slower to compile.
+SENSIBLE = 16
 _MOST = re.compile(r"unroll at most (\d+) times")
 _NAMED = re.compile(r"`([A-Za-z_]\w*)`")
 
@@ -44,7 +46,7 @@ def unroll_less(problem: Problem) -> Iterator[Fix]:
         assert loop.unroll is not None
         _, high = problem.place(loop.unroll)
         if most is not None and isinstance(loop.unroll, ast.IntLit):
-            fewer = str(1 << (int(most[1]).bit_length() - 1))
+            fewer = str(min(1 << (int(most[1]).bit_length() - 1), SENSIBLE))
             yield from fix(f"Unroll {fewer} times", problem.replace(loop.unroll, fewer), preferred=True)
         start, _ = problem.place(loop)
         end = problem.snapshot.text.find(b">", high) + 1

@@ -128,8 +128,9 @@ def run_operand(problem: Problem) -> Iterator[Fix]:
                     both = isinstance(subscript.start, ast.IntLit) and isinstance(subscript.end, ast.IntLit)
                     length = str(subscript.end.value - subscript.start.value) if both else f"{length} - {low}"  # type: ignore[union-attr]
                 yield from fix("Write it as a span", problem.replace(subscript, f"{low} :+ {length}"), preferred=True)
-    call = problem.node(ast.Call)
-    if call is not None and "across threads" in problem.help and isinstance(call.callee, ast.Name):
+    sums = (c for c in problem.around(ast.Call) if isinstance(c.callee, ast.Name) and c.callee.text == "sum")
+    call = next(sums, None)
+    if call is not None and "across threads" in problem.help:
         _, end = problem.place(call.callee)
         for group in ("ctx.lane", "ctx.thread"):
             yield from fix(f"Sum across threads: `sum<over {group}>`", Change(end, end, f"<over {group}>"))

@@ -56,7 +56,7 @@ def helps(problem: Problem, fix: Fix) -> bool:
     if new.total() > (1 if found.code in _REVEALING else 0) or _errors(after).total() > errors.total():
         return False
     if found.code == UNUSED:
-        return len(unused_names(after)) < len(unused_names(before))
+        return _unread(after, problem.written) < _unread(before, problem.written)
     if CODES[found.code].stage is not Stage.CHECK:
         return after.text != before.text  # whether it is gone, only a build or a run can tell
     return _count(after, found) < _count(before, found)
@@ -66,6 +66,10 @@ def harmless(snapshot: Snapshot, fix: Fix) -> bool:
     """Whether an edit of what is right leaves it right."""
     after = applied(snapshot, fix.changes)
     return after.text != snapshot.text and not _errors(after) - _errors(snapshot)
+
+
+def _unread(snapshot: Snapshot, name: str) -> int:
+    return sum(found.text == name for found in unused_names(snapshot))
 
 
 def _disjoint(changes: Sequence[Change]) -> bool:
