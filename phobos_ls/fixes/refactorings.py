@@ -233,7 +233,7 @@ def _bound(node: ast.Expr, nodes: tuple[Node, ...]) -> bool:
         match outer:
             case ast.While(condition=condition) if condition is inner:
                 return True
-            case ast.Assign(target=target) if target is inner:
+            case ast.Assign(target=target) if target is node:
                 return True
             case ast.ExprStmt():
                 return True
