@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lsprotocol import types as lsp
+from pygls.protocol import default_converter
 
 from phobos_core import analysis
 from phobos_core.analysis import PlacedKernel
@@ -270,9 +271,11 @@ def explain(arguments: list[Any], session: Session) -> Any:
 
 def apply_edit(arguments: list[Any], session: Session) -> Any:
     """For a client that knows no edits in actions: the edit of one, which it got as an argument."""
-    if not arguments or not isinstance(arguments[0], Mapping):
-        raise Refused("the argument is an edit", lsp.ErrorCodes.InvalidParams)
-    session.ask(lsp.WORKSPACE_APPLY_EDIT, {"edit": arguments[0]})
+    try:
+        edit = default_converter().structure(arguments[0] if arguments else None, lsp.WorkspaceEdit)
+    except Exception as error:  # whatever the conversion of JSON that is none stumbles over
+        raise Refused("the argument is an edit", lsp.ErrorCodes.InvalidParams) from error
+    session.ask(lsp.WORKSPACE_APPLY_EDIT, lsp.ApplyWorkspaceEditParams(edit))
     return None
 
 

@@ -247,7 +247,8 @@ REWRITES = [
     ),
     (
         "a promise for the dimension of a loop",
-        "kernel k(A: tensor<f32>[N, 4]) {\n  for i in $0range(0, N, 32) {\n    A[i :+ 32, :] = A[i :+ 32, :] * 2.0\n  }\n}\n",
+        "kernel k(A: tensor<f32>[N, 4]) {\n  for i in $0range(0, N, 32) {\n"
+        "    A[i :+ 32, :] = A[i :+ 32, :] * 2.0\n  }\n}\n",
         "Promise whole tiles: `@aligned(N = 32)`, checked at launch",
         "@aligned(N = 32)\nkernel k(A: tensor<f32>[N, 4]) {",
     ),
@@ -299,7 +300,8 @@ def test_rewritten(source: str, title: str, expected: str) -> None:
 NOT_REWRITTEN = [
     ("a masked one", RAGGED.format(
         "    var s = A[0 :+ 4, i :+ 32]\n    s = where(iota(1) < N - i, s, -1.0e30)\n    C[0 :+ 4, :] = $0rowmax(s)")),
-    ("a static one", "kernel k(A: tensor<f32>[4, 64], C: tensor<f32>[4, 1]) {\n  C[:, :] = $0rowmax(A[:, 0 :+ 32])\n}\n"),
+    ("a static one",
+     "kernel k(A: tensor<f32>[4, 64], C: tensor<f32>[4, 1]) {\n  C[:, :] = $0rowmax(A[:, 0 :+ 32])\n}\n"),
     ("a promised one", "@aligned(N = 32)\n" + RAGGED.format("    C[0 :+ 4, :] = $0rowmax(A[0 :+ 4, i :+ 32])")),
     ("a sum, which zeros do not change", RAGGED.format("    C[0 :+ 4, :] = $0rowsum(A[0 :+ 4, i :+ 32])")),
     ("the condition of a loop, evaluated each time",
