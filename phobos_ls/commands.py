@@ -13,15 +13,19 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lsprotocol import types as lsp
-from pygls.protocol import default_converter
+from lsprotocol.converters import get_converter
 
 from phobos_core import analysis
 from phobos_core.analysis import PlacedKernel
 from phobos_core.language.codes import CODES
+from phobos_core.report.sass.beside import by_address
 from phobos_ls import cache
+from phobos_ls.builds import words
 from phobos_ls.builds.builder import WorkFailed
 from phobos_ls.builds.content import content_of, job_of, key_of
+from phobos_ls.builds.contribute import placed
 from phobos_ls.builds.shown import Known
+from phobos_ls.builds.work import Build
 from phobos_ls.configurations import shown_configuration
 from phobos_ls.explanations import link, page
 from phobos_ls.features import code_actions, code_lens
@@ -97,7 +101,7 @@ def build(arguments: list[Any], session: Session) -> Any:
         session.recontribute(snapshot.uri)
         done = known.build
         errors = [found.message for found in done.diagnostics if found.severity == "error"]
-        text = errors[0].split("\n")[0] if errors else _resources(known)
+        text = errors[0].split("\n")[0] if errors else f"`{done.kernel}`: {words.summary(done)}"
         session.show(_ERROR if errors else _INFO, text)
         return {
             "kernel": done.kernel,
@@ -106,21 +110,6 @@ def build(arguments: list[Any], session: Session) -> Any:
             "failed": bool(errors),
             "message": text,
         }
-
-
-def _resources(known: Known) -> str:
-    """`matmul: regs 96 · shared 34.0 KB · occupancy 50 % (registers)`."""
-    report = known.build.report
-    if report is None:
-        return f"`{known.build.kernel}` is built"
-    used, occupancy = report.resources, report.occupancy
-    parts = [] if used.registers is None else [f"regs {used.registers}"]
-    if used.shared_bytes is not None:
-        parts.append(f"shared {used.shared_bytes / 1024:.1f} KB")
-    if occupancy.fraction is not None:
-        parts.append(f"occupancy {100 * occupancy.fraction:.0f} % ({occupancy.limiter})")
-    where = ", ".join(filter(None, (report.target, configuration_text(report.config))))
-    return f"`{report.kernel}` ({where}): {' · '.join(parts)}"
 
 
 def show_ptx(arguments: list[Any], session: Session) -> Any:
@@ -150,7 +139,7 @@ def _listing(known: Known, kind: Literal["ptx", "sass"]) -> str | None:
     code = known.build.machine_code
     if kind == "ptx":
         return known.build.ptx
-    return None if code is None else "".join(f"{each.address:04x}  {each}\n" for each in code.instructions)
+    return None if code is None else "".join(f"{row}\n" for row, _ in by_address(code))
 
 
 def _open(session: Session, path: Path, text: str) -> str:
@@ -181,9 +170,12 @@ def run(arguments: list[Any], session: Session) -> Any:
         content = content_of(snapshot, kernel)
         target = snapshot.settings.options.target
         key = key_of(content, snapshot.settings, target, shown_configuration(snapshot, kernel))
-        job = job_of(snapshot, content, key, machine_code=False)
+        job, items = job_of(snapshot, content, key, machine_code=False)
         tried = session.builds.run(f"the run of `{name}`", attempt, job, RUN_SECONDS, work.checkpoint)
-        session.tries.remember(snapshot, name, tried.diagnostics)
+        # What a run finds is placed in the text as what a build finds.
+        as_build = Build(name, target, tried.config, None, tried.diagnostics)
+        found = tuple(placed(snapshot, kernel, content, Known(as_build, items, snapshot.version)))
+        session.tries.remember(snapshot, name, found)
         session.recontribute(snapshot.uri)
         text = _outcome(tried)
         bad = tried.refused is not None or bool(tried.diagnostics)
@@ -195,8 +187,8 @@ def run(arguments: list[Any], session: Session) -> Any:
             "grid": list(tried.grid),
             "ran": tried.refused is None,
             "findings": [
-                {"code": d.code, "line": snapshot.position(d.start).line, "message": d.message}
-                for d in tried.diagnostics
+                {"code": each.code, "line": snapshot.position(each.start).line, "message": each.message}
+                for each in found
             ],
             "message": text,
         }
@@ -272,7 +264,7 @@ def explain(arguments: list[Any], session: Session) -> Any:
 def apply_edit(arguments: list[Any], session: Session) -> Any:
     """For a client that knows no edits in actions: the edit of one, which it got as an argument."""
     try:
-        edit = default_converter().structure(arguments[0] if arguments else None, lsp.WorkspaceEdit)
+        edit = get_converter().structure(arguments[0] if arguments else None, lsp.WorkspaceEdit)
     except Exception as error:  # whatever the conversion of JSON that is none stumbles over
         raise Refused("the argument is an edit", lsp.ErrorCodes.InvalidParams) from error
     session.ask(lsp.WORKSPACE_APPLY_EDIT, lsp.ApplyWorkspaceEditParams(edit))

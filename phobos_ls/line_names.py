@@ -31,7 +31,7 @@ class LineNames:
         """After the bytes from `start` to `end` of one text were replaced, which made the other."""
         first, last = before.position(start).line, before.position(end).line
         count = len(after.starts) - len(before.starts) + last - first + 1
-        if count == last - first + 1:
+        if count == 1 and first == last:
             return self
         if count < 1:
             # What stood between a `\r` and a `\n` is gone, and the two are one line end now.
@@ -44,8 +44,8 @@ class LineNames:
             head = before.text[before.starts[first] : start].strip()
             tail = before.text[end : _line_end(before, last)].strip()
             # Of a line that is cut in two its beginning keeps the name, unless that is blank: then the line was pushed
-            # down. Of lines that are joined, likewise.
-            if head or not tail:
+            # down. Of lines that are joined the first does, unless nothing of it is left.
+            if head or (len(old) == 1 and not tail):
                 new[0] = old[0]
             else:
                 new[-1] = old[-1]

@@ -16,6 +16,7 @@ from phobos_ls.features import (
     code_lens,
     completion,
     formatting,
+    generated_code,
     links,
     navigation,
     rename,
@@ -29,6 +30,7 @@ from phobos_ls.features.type_definition import type_definition
 from phobos_ls.lifecycle import Refused
 from phobos_ls.session import Session
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.status import METHOD as STATUS
 from phobos_ls.table import Feature, SessionFeature, Table, at, between, given, whole
 
 
@@ -96,8 +98,12 @@ def _resolved_action(snapshot: Snapshot, action: lsp.CodeAction, session: Sessio
     return code_actions.resolve(snapshot, action, code_actions.client_of(session.capabilities))
 
 
+def _hover(snapshot: Snapshot, params: lsp.HoverParams, session: Session) -> lsp.Hover | None:
+    return hover(snapshot, snapshot.offset(params.position), session.builds)
+
+
 FEATURES: Table = (
-    Feature(lsp.TEXT_DOCUMENT_HOVER, at(hover)),
+    Feature(lsp.TEXT_DOCUMENT_HOVER, _hover),
     Feature(
         lsp.TEXT_DOCUMENT_COMPLETION,
         at(completion.completion),
@@ -148,4 +154,15 @@ FEATURES: Table = (
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _tokens, colours.LEGEND),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, _token_delta),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, between(_tokens_between)),
+    Feature(
+        lsp.TEXT_DOCUMENT_INLAY_HINT,
+        lambda snapshot, params, session: session.hinting.answer(snapshot, params),
+        lsp.InlayHintOptions(resolve_provider=False),
+        absent=list,
+    ),
+    Feature("phobos/ptx", generated_code.ptx),
+    Feature("phobos/sass", generated_code.sass),
+    Feature("phobos/memoryMap", generated_code.memory_map),
+    Feature("phobos/configurations", generated_code.configurations),
+    SessionFeature(STATUS, lambda params, session: session.status.answer(params)),
 )

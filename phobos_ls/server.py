@@ -18,7 +18,7 @@ from pygls.protocol import default_converter
 from phobos_core import __version__
 from phobos_ls import diagnostics, registry
 from phobos_ls.lifecycle import LifecycleProtocol, Refused, State
-from phobos_ls.scheduling import Pool, Strand
+from phobos_ls.scheduling import Pool, Strand, Token
 from phobos_ls.session import PULLING, Session, supports
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.table import Command, Feature, SessionFeature, Table, uri_of
@@ -88,7 +88,16 @@ class Server(LanguageServer):
             return
         strand, compute = self._work(method, params)
         token = self.messages.token(msg_id)
-        strand.soon(partial(self.messages.run, msg_id, method, compute), token, partial(self.messages.dropped, msg_id))
+        self._soon(strand, msg_id, method, compute, token)
+
+    def _soon(self, strand: Strand, msg_id: int | str, method: str, compute: Callable[[], Any], token: Token) -> None:
+        def run() -> None:
+            later = self.messages.run(msg_id, method, compute)
+            if later is not None:
+                later.future.add_done_callback(lambda _: self._soon(strand, msg_id, method, later.then, token))
+                token.follow(later.leave)
+
+        strand.soon(run, token, partial(self.messages.dropped, msg_id))
 
     def _work(self, method: str, params: Any) -> tuple[Strand, Callable[[], Any]]:
         """Where the answer is computed, and how: about the text as it is now, whatever is typed until then."""
@@ -133,7 +142,8 @@ class Server(LanguageServer):
         announced: lsp.ServerCapabilities = builder.build()  # type: ignore[no-untyped-call]
         if not supports(client, (_LITERALS,)) and announced.code_action_provider is not None:
             announced.code_action_provider = True
-        announced.experimental = {line.method: True for line in lines if line.method.startswith(OWN)} or None
+        own = [line.method for line in lines if line.method.startswith(OWN)]
+        announced.experimental = {"phobos": {"requests": own}}
         return announced
 
     def _shutdown(self, params: None) -> None:

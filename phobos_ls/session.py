@@ -2,7 +2,7 @@
 
 The thread that reads messages calls what begins with the name of an event (`opened`, `changed`, ..); it computes
 nothing and returns at once. What is computed for a document is computed on the document's strand, for files that are
-not open on one strand for all of them (`closed`), commands, which may take long, on one of their own (`commands`), and
+not open on one strand for all of them (`closed`), for commands, which may take long, on one of theirs (`commands`), and
 what else is about no text on another (`general`).
 """
 
@@ -25,12 +25,15 @@ from pygls.uris import from_fs_path
 from phobos_core.syntax.lines import Encoding
 from phobos_ls import diagnostics
 from phobos_ls.builds.builds import Builds
+from phobos_ls.builds.contribute import Contributions
 from phobos_ls.documents import Document, Documents, Reading, Revision
+from phobos_ls.hinting import Hinting
 from phobos_ls.progress import Progress
 from phobos_ls.scheduling import Pool, Strand, Token
 from phobos_ls.settings import Settings
 from phobos_ls.smoke.tries import Tries
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.status import StatusItem
 from phobos_ls.uris import key, read, stamp
 from phobos_ls.workspace import SECTION, SUFFIX, Workspace, section
 
@@ -68,6 +71,9 @@ class Session:
     documents: Documents = field(init=False)
     builds: Builds = field(init=False)
     tries: Tries = field(init=False)
+    contributions: Contributions = field(init=False)
+    hinting: Hinting = field(init=False)
+    status: StatusItem = field(init=False)
     general: Strand = field(init=False)
     commands: Strand = field(init=False)
     closed: Strand = field(init=False)
@@ -91,6 +97,7 @@ class Session:
         self.tries = Tries()
         # What is shown of work that takes long, by the token that the client knows it by.
         self.progress: dict[str, Progress] = {}
+        self.contributions, self.hinting, self.status = Contributions(self), Hinting(self), StatusItem(self)
 
     def supports(self, capability: str) -> bool:
         """A capability of the client by its path, as `workspace.configuration`."""
@@ -209,6 +216,8 @@ class Session:
             self.tokens.pop(document.uri, None)
             self._send(document.uri, None, [])
         self._tell("closed", document)
+        for kept in (self.contributions, self.hinting, self.status):
+            kept.forget(document.uri)
 
     def lost(self, uri: str) -> None:
         """A file is deleted, or has another name now. An editor may still show its text, which is no file's."""
@@ -359,6 +368,10 @@ class Session:
     def close(self) -> None:
         """The conversation is over."""
         self.builds.close()
+
+    def ask_again(self, method: str) -> None:
+        """Tells the client that what it was answered is another now."""
+        self.ask(method, None)
 
     def ask(self, method: str, params: Any, take: Callable[[Any], None] | None = None) -> None:
         """Asks the client. An answer that is an error is logged, and nothing is taken."""

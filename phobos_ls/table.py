@@ -8,6 +8,7 @@ newest text that the client had sent when it asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -48,6 +49,17 @@ class SessionFeature:
     options: Any = None
     needs: tuple[str, ...] = ()
     over_files: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Later:
+    """What a feature answers that has to wait: when `future` is done, or cancelled, `then` is called on the same strand
+    and gives the answer. Nothing waits meanwhile but the client. `leave` is called where that does not want it any
+    more, and cancels the future."""
+
+    future: Future[Any]
+    then: Callable[[], Any]
+    leave: Callable[[], None]
 
 
 @dataclass(frozen=True, slots=True)

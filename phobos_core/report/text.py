@@ -17,8 +17,8 @@ _HEAD = 11
 
 
 def full(report: KernelReport, style: Style) -> str:
-    config = _bindings(report.config)
-    dims = _bindings(report.dims)
+    config = bindings(report.config)
+    dims = bindings(report.dims)
     head = f"{report.kernel}  {report.file}:{report.line}  {report.target}"
     lines = [style("strong", head) + "".join(f"  {part}" for part in (config, dims) if part)]
     for name, rows in _sections(report):
@@ -28,21 +28,21 @@ def full(report: KernelReport, style: Style) -> str:
 
 
 def concise(report: KernelReport) -> str:
-    config = _bindings(report.config)
+    config = bindings(report.config)
     where = f"{report.file}:{report.line}: {report.kernel} {report.target}{' ' + config if config else ''}"
     if report.status != "ok":
         return f"{where}: {report.status}"
-    parts = [_registers(report), *([f"{_occupancy(report)}"] if report.occupancy.limiter else [])]
+    parts = [resources(report), *([f"{occupancy(report)}"] if report.occupancy.limiter else [])]
     return f"{where}: {'; '.join(parts)}"
 
 
 def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
     if report.status != "ok":
         yield "status", [report.status]
-    yield "launch", [_launch(report)]
-    yield "resources", [_registers(report)]
+    yield "launch", [launch(report)]
+    yield "resources", [resources(report)]
     if report.occupancy.limiter is not None:
-        yield "occupancy", [_occupancy(report)]
+        yield "occupancy", [occupancy(report)]
     if report.launch.cooperative and report.coresident_grid:
         yield "co-resident", [f"at most {report.coresident_grid} blocks"]
     if report.suggested_grid:
@@ -66,21 +66,21 @@ def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
         yield "wrote", list(report.artifacts.values())
 
 
-def _launch(report: KernelReport) -> str:
-    launch = report.launch
-    parts = [_count(launch.threads, "thread")]
-    if launch.min_blocks is not None:
-        parts.append(f"at least {_count(launch.min_blocks, 'block')} wanted on an SM")
-    if launch.max_registers is not None:
-        parts.append(f"at most {launch.max_registers} registers")
-    if launch.dynamic_shared_bytes:
-        parts.append(f"{launch.dynamic_shared_bytes:,} B dynamic shared memory")
-    if launch.cooperative:
+def launch(report: KernelReport) -> str:
+    how = report.launch
+    parts = [_count(how.threads, "thread")]
+    if how.min_blocks is not None:
+        parts.append(f"at least {_count(how.min_blocks, 'block')} wanted on an SM")
+    if how.max_registers is not None:
+        parts.append(f"at most {how.max_registers} registers")
+    if how.dynamic_shared_bytes:
+        parts.append(f"{how.dynamic_shared_bytes:,} B dynamic shared memory")
+    if how.cooperative:
         parts.append("cooperative")
     return ", ".join(parts)
 
 
-def _registers(report: KernelReport) -> str:
+def resources(report: KernelReport) -> str:
     used = report.resources
     if used.registers is None:
         return "unknown without ptxas"
@@ -99,7 +99,7 @@ def _registers(report: KernelReport) -> str:
     return ", ".join(parts)
 
 
-def _occupancy(report: KernelReport) -> str:
+def occupancy(report: KernelReport) -> str:
     fits = report.occupancy
     target = TARGETS[report.target]
     text = (
@@ -114,8 +114,7 @@ def _and(words: Sequence[str]) -> str:
 
 
 def _shared(report: KernelReport) -> str:
-    used = max((t.offset + t.bytes for t in report.tiles if t.offset is not None), default=0)
-    return f"{used:,} B used, {report.shared_bytes_without_reuse:,} B without reuse"
+    return f"{report.placed_bytes:,} B used, {report.shared_bytes_without_reuse:,} B without reuse"
 
 
 def tile_table(tiles: Sequence[Tile]) -> list[str]:
@@ -171,7 +170,7 @@ def _table(rows: Sequence[tuple[str, ...]], numeric: set[int]) -> list[str]:
     ]
 
 
-def _bindings(values: Mapping[str, int]) -> str:
+def bindings(values: Mapping[str, int]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 

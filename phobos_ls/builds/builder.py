@@ -117,6 +117,10 @@ class Builder:
     def forget(self, uri: str) -> None:
         self._tell(lambda: self._forget(uri))
 
+    def touch(self, uri: str) -> None:
+        """Calls `moved` for a document."""
+        self._tell(lambda: self._moved(uri))
+
     def waits(self, uri: str) -> bool:
         """Whether a document's plan is still to be made."""
         return uri in self._due

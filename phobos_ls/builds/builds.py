@@ -17,11 +17,12 @@ from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from lsprotocol import types as lsp
 
 from phobos_core.analysis import PlacedKernel
+from phobos_core.syntax import LineIndex
 from phobos_ls.builds.builder import Builder, Failure, Task
 from phobos_ls.builds.content import Content, Item, Key, content_of, job_of, key_of
 from phobos_ls.builds.shown import Known, Shown, ShownBuilds
@@ -44,7 +45,8 @@ BUILD_SECONDS = 40.0
 # Kernels of a document that are built without being asked for, and configurations of a kernel that somebody looked at.
 MOST_KERNELS = 64
 MOST_CONFIGURATIONS = 16
-KEPT = 256
+# Builds that are kept beside those of the texts as they are, so that an edit can be undone for nothing.
+SPARE = 32
 # How often a wait looks whether it is still wanted.
 LOOK_SECONDS = 0.02
 
@@ -62,6 +64,29 @@ def _go_on() -> None:
     """The checkpoint of work that nobody gives up."""
 
 
+class Pending(Generic[T]):
+    """Work that somebody waits for."""
+
+    def __init__(self, task: Task, builder: Builder, read: Callable[[Any], T]) -> None:
+        self._task, self._builder, self._read = task, builder, read
+        self.future: Future[Any] = builder.ask(task)
+
+    def result(self, checkpoint: Callable[[], None] = _go_on) -> T:
+        while True:
+            try:
+                return self._read(self.future.result(LOOK_SECONDS))
+            except NotYet:
+                try:
+                    checkpoint()
+                except BaseException:
+                    self.leave()
+                    raise
+
+    def leave(self) -> None:
+        self._builder.leave(self._task, self.future)
+        self.future.cancel()
+
+
 class Builds:
     """`listeners` hear of builds that are new to a document; `moved` of each document whose status may be another."""
 
@@ -72,8 +97,15 @@ class Builds:
         self._results: OrderedDict[Identity, Known | Failure] = OrderedDict()
         self._shown: dict[str, ShownBuilds] = {}
         self._planning: set[str] = set()
-        # What each document was planned to know: its shown builds, by their identities.
+        # What each document was planned to know: its shown builds, and how many there are with the others.
         self._wanted: dict[str, frozenset[Identity]] = {}
+        self._counts: dict[str, int] = {}
+        # The names of kernels that builds are known of, and of those in which builds found something wrong: in a long
+        # file, no other kernel has to be looked at.
+        self._built: frozenset[str] = frozenset()
+        self._wrong: frozenset[str] = frozenset()
+        # The text without an error that each document's plan was made for.
+        self._whole: dict[str, LineIndex | None] = {}
         self._looked_at: dict[str, tuple[int, int]] = {}
         self._asked_for: dict[str, set[str]] = {}
         self.listeners: list[BuiltListener] = []
@@ -90,7 +122,11 @@ class Builds:
             builds = ShownBuilds()
             if self._session.documents.get(snapshot.uri) is not None:
                 self._shown[document] = builds
-        return builds.update(snapshot, self._known)
+        return builds.update(snapshot, self._known, self._built)
+
+    def wrong(self) -> frozenset[str]:
+        """The names of kernels in which builds found something wrong."""
+        return self._wrong
 
     def shown_of(self, snapshot: Snapshot, kernel: PlacedKernel) -> Shown | None:
         return next((each for each in self.shown(snapshot) if each.kernel is kernel), None)
@@ -101,10 +137,9 @@ class Builds:
         kernel: PlacedKernel,
         config: Mapping[str, int] | None = None,
         target: str | None = None,
-    ) -> Build | None:
+    ) -> Known | None:
         """Of exactly this text of a kernel, in the shown configuration or another one."""
-        found = self._known(self._key(snapshot, kernel, content_of(snapshot, kernel), config, target))
-        return None if found is None else found.build
+        return self._known(self._key(snapshot, kernel, content_of(snapshot, kernel), config, target))
 
     def looked_at(self, snapshot: Snapshot, first: int, last: int) -> None:
         """Somebody sees these lines: what is built there is wanted first."""
@@ -123,14 +158,25 @@ class Builds:
     ) -> Known:
         """Of this text of a kernel without an error: built now, unless it is known. Raises `WorkFailed`, whose text is
         for the user, and whatever `checkpoint` does, which is called while it waits."""
+        found = self.begin(snapshot, kernel, config, machine_code=machine_code)
+        return found if isinstance(found, Known) else found.result(checkpoint)
+
+    def begin(
+        self,
+        snapshot: Snapshot,
+        kernel: PlacedKernel,
+        config: Mapping[str, int] | None = None,
+        *,
+        machine_code: bool = False,
+    ) -> Known | Pending[Known]:
+        """As `get`, without waiting."""
         content = content_of(snapshot, kernel)
         key = self._key(snapshot, kernel, content, config)
         found = self._known(key, machine_code=machine_code)
-        if found is None:
-            task = self._task(snapshot, content, key, machine_code=machine_code)
-            known: Known = self._wait(task, checkpoint)
-            return known
-        return found
+        if found is not None:
+            return found
+        task = self._task(snapshot, content, key, machine_code=machine_code)
+        return Pending(task, self._builder, partial(_known_of, task))
 
     def run(
         self,
@@ -143,22 +189,8 @@ class Builds:
         """Anything else that needs NumPy or LLVM, in the building process: `function` is of a module that it can load,
         `name` what messages call it. Raises as `get` does."""
         task = Task(("run", object()), name, function, argument, seconds)
-        result: T = self._wait(task, checkpoint)
-        return result
-
-    def _wait(self, task: Task, checkpoint: Callable[[], None]) -> Any:
-        future: Future[Any] = self._builder.ask(task)
-        while True:
-            try:
-                result = future.result(LOOK_SECONDS)
-            except NotYet:
-                try:
-                    checkpoint()
-                except BaseException:
-                    self._builder.leave(task, future)
-                    raise
-            else:
-                return _known_of(task, result) if isinstance(task.about, _About) else result
+        pending: Pending[T] = Pending(task, self._builder, lambda result: result)
+        return pending.result(checkpoint)
 
     def want_configurations(self, snapshot: Snapshot, kernel: PlacedKernel) -> None:
         """Somebody looks at a kernel's configurations: those that are not known are built when there is time."""
@@ -187,9 +219,17 @@ class Builds:
         """What is being built of a document and shown, by the names for messages."""
         return [task.name for task in self._builder.pending(uri) if task.urgency == 0]
 
+    def is_fresh(self, uri: str) -> bool:
+        """Whether all that there is to build of a document as it is now is built."""
+        document = self._session.documents.get(uri)
+        if document is None or self._whole.get(uri) is not document.revision.lines:
+            return False
+        with self._lock:
+            return all(isinstance(self._result(each), Known) for each in self._wanted.get(uri, ()))
+
     def failures(self, uri: str) -> list[Failure]:
         with self._lock:
-            found = [self._results.get(identity) for identity in self._wanted.get(uri, ())]
+            found = [self._result(identity) for identity in self._wanted.get(uri, ())]
         return [each for each in found if isinstance(each, Failure)]
 
     # Results.
@@ -215,9 +255,12 @@ class Builds:
                     return found
         return None
 
+    def _result(self, identity: Identity) -> Known | Failure | None:
+        return self._results.get(identity) or self._results.get((identity[0], True))
+
     def _is_done(self, identity: Identity) -> bool:
         with self._lock:
-            return identity in self._results or (identity[0], True) in self._results
+            return self._result(identity) is not None
 
     def _task(
         self,
@@ -229,8 +272,8 @@ class Builds:
         urgency: int = 0,
         after: float = 0.0,
     ) -> Task:
-        about = _About(snapshot.uri, (key, machine_code), content.items, snapshot.version)
-        job = job_of(snapshot, content, key, machine_code=machine_code)
+        job, items = job_of(snapshot, content, key, machine_code=machine_code)
+        about = _About(snapshot.uri, (key, machine_code), items, snapshot.version)
         name = f"the build of `{content.kernel}`"
         return Task(about.identity, name, compile_job, job, BUILD_SECONDS, urgency, after, about)
 
@@ -240,17 +283,21 @@ class Builds:
             self._log(outcome)
         if not isinstance(task.about, _About):
             return
-        known = _known_of(task, outcome)
+        known = outcome if isinstance(outcome, Failure) else _known_of(task, outcome)
         with self._lock:
             self._results[task.about.identity] = known
             self._results.move_to_end(task.about.identity)
-            while len(self._results) > KEPT:
+            while len(self._results) > sum(self._counts.values()) + SPARE:
                 self._results.popitem(last=False)
+            builds = [each.build for each in self._results.values() if isinstance(each, Known)]
+            self._built = frozenset(build.kernel for build in builds)
+            self._wrong = frozenset(build.kernel for build in builds if build.diagnostics)
         for document in self._session.documents:
             if document.uri == task.about.uri or task.about.identity in self._wanted.get(document.uri, ()):
                 document.strand.later(KNOWN, partial(self._became_known, document))
 
     def _became_known(self, document: Document) -> None:
+        self.shown(self._session.snapshot(document, document.revision))
         for listener in self.listeners:
             listener(document)
 
@@ -269,6 +316,8 @@ class Builds:
             for known in (self._shown, self._looked_at, self._asked_for):
                 known.pop(uri_key(uri), None)
             self._wanted.pop(uri, None)
+            self._whole.pop(uri, None)
+            self._counts.pop(uri, None)
             return
         when = self._session.settings(uri).build
         match event, when:
@@ -276,6 +325,8 @@ class Builds:
                 self._builder.later(uri, DEBOUNCE_SECONDS)
             case "saved", "onSave":
                 self._builder.later(uri, 0.0)
+            case _:
+                self._builder.touch(uri)
 
     def _due(self, uri: str) -> None:
         document = self._session.documents.get(uri)
@@ -285,27 +336,30 @@ class Builds:
 
     def _plan(self, document: Document) -> None:
         snapshot = self._session.snapshot(document, document.revision)
-        tasks = list(self._tasks(snapshot)) if snapshot.settings.build != "off" else []
-        self._wanted[document.uri] = frozenset(task.about.identity for task in tasks if task.urgency == 0)
+        wanted = list(self._tasks(snapshot)) if snapshot.settings.build != "off" else []
+        self._wanted[document.uri] = frozenset(identity for identity, urgency, _ in wanted if urgency == 0)
+        self._counts[document.uri] = len(wanted)
+        self.shown(snapshot)
+        whole = not any(found.severity == "error" for found in snapshot.checked.diagnostics)
+        self._whole[document.uri] = snapshot.lines if whole and snapshot.settings.build != "off" else None
         self._planning.discard(document.uri)
-        self._builder.plan(document.uri, [task for task in tasks if not self._is_done(task.about.identity)])
+        self._builder.plan(document.uri, [task() for identity, _, task in wanted if not self._is_done(identity)])
 
-    def _tasks(self, snapshot: Snapshot) -> Iterator[Task]:
-        """Those that are done too, in the order in which they are wanted."""
+    def _tasks(self, snapshot: Snapshot) -> Iterator[tuple[Identity, int, Callable[[], Task]]]:
+        """Those that are done too, in the order in which they are wanted, each with its urgency."""
         quiet = time.monotonic() + QUIET_SECONDS
         settings = snapshot.settings
-        lines = "lines" in settings.hints
         for kernel in self._kernels(snapshot):
             content = content_of(snapshot, kernel)
             key = self._key(snapshot, kernel, content)
-            yield self._task(snapshot, content, key, machine_code=lines)
-            for target in settings.targets[1:]:
-                other = replace(key, target=target)
-                yield self._task(snapshot, content, other, machine_code=False, urgency=1, after=quiet)
+            keys = [(key, "lines" in settings.hints, 0, 0.0)]
+            keys += [(replace(key, target=target), False, 1, quiet) for target in settings.targets[1:]]
             if kernel.ast.name.text in self._asked_for.get(uri_key(snapshot.uri), ()):
-                for config in islice(listed_configurations(kernel), MOST_CONFIGURATIONS):
-                    other = key_of(content, settings, key.target, config)
-                    yield self._task(snapshot, content, other, machine_code=False, urgency=2)
+                configs = islice(listed_configurations(kernel), MOST_CONFIGURATIONS)
+                keys += [(key_of(content, settings, key.target, config), False, 2, 0.0) for config in configs]
+            for each, code, urgency, after in dict.fromkeys(keys):
+                make = partial(self._task, snapshot, content, each, machine_code=code, urgency=urgency, after=after)
+                yield (each, code), urgency, make
 
     def _kernels(self, snapshot: Snapshot) -> list[PlacedKernel]:
         """Those without an error; those that somebody looks at first."""
@@ -332,5 +386,5 @@ class _About:
     version: int | None
 
 
-def _known_of(task: Task, outcome: Build | Failure) -> Known | Failure:
-    return outcome if isinstance(outcome, Failure) else Known(outcome, task.about.items, task.about.version)
+def _known_of(task: Task, build: Build) -> Known:
+    return Known(build, task.about.items, task.about.version)

@@ -7,9 +7,8 @@ the items that its lines are in.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from phobos_core.analysis import PlacedKernel
@@ -18,8 +17,6 @@ from phobos_ls.configurations import shown_configuration
 from phobos_ls.settings import Settings
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.uris import path_of
-
-_NO_LINE_END = re.compile(rb"[^\r\n]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +82,7 @@ def key_of(content: Content, settings: Settings, target: str, config: Mapping[st
     return Key(
         content.digest,
         target,
-        tuple(sorted(config.items())),
+        tuple(config.items()),
         tuple(sorted(options.bindings.items())),
         options.index_bits,
         settings.ptxas,
@@ -98,13 +95,15 @@ def shown_key(snapshot: Snapshot, kernel: PlacedKernel, content: Content) -> Key
     return key_of(content, settings, settings.options.target, shown_configuration(snapshot, kernel))
 
 
-def job_of(snapshot: Snapshot, content: Content, key: Key, *, machine_code: bool) -> Job:
+def job_of(snapshot: Snapshot, content: Content, key: Key, *, machine_code: bool) -> tuple[Job, tuple[Item, ...]]:
+    """The job, and where the items are in its text."""
     path = path_of(snapshot.uri)
-    return Job(
+    text, items = _alone(snapshot.text, content.items)
+    job = Job(
         (path or PurePath(snapshot.uri)).name,
-        _alone(snapshot.text, content),
+        text,
         content.kernel,
-        content.items[0].start,
+        items[0].start,
         key.target,
         dict(key.config),
         dict(key.bindings),
@@ -112,17 +111,19 @@ def job_of(snapshot: Snapshot, content: Content, key: Key, *, machine_code: bool
         key.assembler,
         machine_code,
     )
+    return job, items
 
 
-def _alone(text: bytes, content: Content) -> bytes:
-    """The text with everything blank but the content's items, each byte where it was."""
-    parts = []
-    place = 0
-    for item in sorted(content.items, key=lambda item: item.start):
-        parts += [_blank(text[place : item.start]), text[item.start : item.end]]
-        place = item.end
-    return b"".join(parts)
-
-
-def _blank(text: bytes) -> bytes:
-    return _NO_LINE_END.sub(lambda found: b" " * len(found[0]), text)
+def _alone(text: bytes, items: tuple[Item, ...]) -> tuple[bytes, tuple[Item, ...]]:
+    """A text of these items and nothing else, each on the lines where it was."""
+    parts: list[bytes] = []
+    moved: dict[str, Item] = {}
+    length = end = line = 0
+    for item in sorted(items, key=lambda item: item.start):
+        # What shares a line with an item stays.
+        between = b"\n" * (item.first - line) or text[end : item.start]
+        start = length + len(between)
+        parts += [between, text[item.start : item.end]]
+        length, end, line = start + item.end - item.start, item.end, item.last
+        moved[item.name] = replace(item, start=start, end=length)
+    return b"".join(parts), tuple(moved[item.name] for item in items)

@@ -10,7 +10,7 @@ Used on the document's strand.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from phobos_core.analysis import PlacedKernel
@@ -18,7 +18,7 @@ from phobos_ls.builds.content import Content, Item, Key, content_of, shown_key
 from phobos_ls.builds.work import Build
 from phobos_ls.snapshot import Snapshot
 
-_LINES = re.compile(r"\b(lines? )(\d+(?:(?:, | and )\d+)*)\b")
+_LINES = re.compile(r"\b(lines? )(\d+(?:(?:, | and | to )\d+)*)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,20 @@ class Shown:
         return found[0] if line is None else str(line + 1)
 
 
+def placed(kernel: PlacedKernel, content: Content, known: Known) -> Shown:
+    """A build of this very content, in the text that the content is in."""
+    lines = dict(_lines(known, content))
+    header = lines.get(known.items[0].first, content.items[0].first)
+    return Shown(known, False, header, kernel, {line: line for line in lines.values()}, lines)
+
+
+def _lines(known: Known, content: Content) -> Iterator[tuple[int, int]]:
+    """Each line of the text that a build is of, with where the content has it."""
+    for then, now in zip(known.items, content.items, strict=True):
+        for number in range(now.last - now.first + 1):
+            yield then.first + number, now.first + number
+
+
 class ShownBuilds:
     """Of one document."""
 
@@ -76,7 +90,8 @@ class ShownBuilds:
         # By the name of the line that a kernel's name is on, and which kernel of that line it is.
         self._entries: dict[tuple[int, int], Entry] = {}
 
-    def update(self, snapshot: Snapshot, known: Callable[[Key], Known | None]) -> list[Shown]:
+    def update(self, snapshot: Snapshot, known: Callable[[Key], Known | None], built: Collection[str]) -> list[Shown]:
+        """`built` are the names of kernels that a build may be known of."""
         names = snapshot.line_names.numbers
         places = {name: line for line, name in enumerate(names)}
         entries: dict[tuple[int, int], Entry] = {}
@@ -85,7 +100,7 @@ class ShownBuilds:
             line = snapshot.lines.position(kernel.offset + kernel.ast.name.span.start).line
             place = (names[line], sum(name == names[line] for name, _ in found))
             entry, fresh = self._entries.get(place), False
-            if kernel.kernel is not None:
+            if kernel.kernel is not None and kernel.ast.name.text in built:
                 content = content_of(snapshot, kernel)
                 newest = known(shown_key(snapshot, kernel, content))
                 if newest is not None:
@@ -110,18 +125,11 @@ class ShownBuilds:
 
 def _entry(before: Entry | None, known: Known, content: Content, names: tuple[int, ...]) -> Entry:
     """Of a build of this very content; the one before, where that is of it and its lines are the same."""
-    if before is not None and before.known is known and _same_lines(before, known, content, names):
-        return before
-    lines = {}
-    for then, now in zip(known.items, content.items, strict=True):
-        for number in range(now.last - now.first + 1):
-            lines[then.first + number] = names[now.first + number]
-    return Entry(known, lines)
-
-
-def _same_lines(entry: Entry, known: Known, content: Content, names: tuple[int, ...]) -> bool:
-    return all(
-        entry.lines[then.first + number] == names[now.first + number]
-        for then, now in zip(known.items, content.items, strict=True)
-        for number in range(now.last - now.first + 1)
-    )
+    if before is not None and before.known is known:
+        ends = [(t.first, n.first) for t, n in zip(known.items, content.items, strict=True)]
+        ends += [(t.last, n.last) for t, n in zip(known.items, content.items, strict=True)]
+        # Lines of the same content that begin and end with the same lines are the same, but for one that was taken out
+        # and put back in between, which is none that was typed in.
+        if all(before.lines.get(then) == names[now] for then, now in ends):
+            return before
+    return Entry(known, {then: names[now] for then, now in _lines(known, content)})

@@ -274,7 +274,7 @@ def test_what_is_announced_is_what_the_table_has() -> None:
         assert announced["hoverProvider"] is True
         assert "definitionProvider" not in announced
         assert "diagnosticProvider" not in announced
-        assert announced["experimental"] == {"phobos/mirror": True}
+        assert announced["experimental"] == {"phobos": {"requests": ["phobos/mirror"]}}
         assert announced["executeCommandProvider"]["commands"] == ["phobos.echo"]
         assert wired.client.request("phobos/mirror", {"a": [1]}) == {"a": [1]}
         command = {"command": "phobos.echo", "arguments": [1, {"x": 2}]}
