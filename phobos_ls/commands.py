@@ -71,17 +71,13 @@ def _found(arguments: list[Any], session: Session, checkpoint: Callable[[], None
 
 
 @contextmanager
-def _told(session: Session, title: str) -> Iterator[Progress]:
-    """Work whose failure the user is told of, besides whoever asked for it."""
+def _work(session: Session, title: str) -> Iterator[Progress]:
+    """Work that takes long. A failure is an error answer, which clients show."""
     try:
         with shown_progress(session, title) as progress:
             yield progress
     except WorkFailed as error:
-        session.show(_ERROR, str(error))
         raise Refused(str(error)) from error
-    except Refused as error:
-        session.show(_WARNING, str(error))
-        raise
 
 
 def _whole(kernel: PlacedKernel) -> PlacedKernel:
@@ -95,7 +91,7 @@ def _whole(kernel: PlacedKernel) -> PlacedKernel:
 
 def build(arguments: list[Any], session: Session) -> Any:
     """Builds a kernel now, and says what it needs."""
-    with _told(session, "Building") as work:
+    with _work(session, "Building") as work:
         snapshot, kernel = _found(arguments, session, work.checkpoint)
         known = session.builds.get(snapshot, _whole(kernel), checkpoint=work.checkpoint)
         session.recontribute(snapshot.uri)
@@ -122,7 +118,7 @@ def show_sass(arguments: list[Any], session: Session) -> Any:
 
 def _show_listing(arguments: list[Any], session: Session, kind: Literal["ptx", "sass"]) -> Any:
     """The code in a file that the client opens, where it can."""
-    with _told(session, "Building") as work:
+    with _work(session, "Building") as work:
         snapshot, kernel = _found(arguments, session, work.checkpoint)
         name = kernel.ast.name.text
         known = session.builds.get(snapshot, _whole(kernel), machine_code=kind == "sass", checkpoint=work.checkpoint)
@@ -164,7 +160,7 @@ def _show_document(session: Session, uri: str, otherwise: str) -> None:
 
 def run(arguments: list[Any], session: Session) -> Any:
     """Runs a kernel on the emulator with inputs that are made up, and says what that found."""
-    with _told(session, "Running on the emulator") as work:
+    with _work(session, "Running on the emulator") as work:
         snapshot, kernel = _found(arguments, session, work.checkpoint)
         name = _whole(kernel).ast.name.text
         content = content_of(snapshot, kernel)

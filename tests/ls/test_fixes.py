@@ -19,7 +19,7 @@ from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import parse
 from phobos_ls.builds.work import Job, compile_job
 from phobos_ls.features.code_actions import fixes, problems
-from phobos_ls.fixes.problem import Fix
+from phobos_ls.fixes.problem import Fix, Problem
 from phobos_ls.fixes.table import FIXES, NO_FIX
 from phobos_ls.settings import read_settings
 from phobos_ls.smoke.trial import attempt
@@ -175,8 +175,6 @@ def test_a_kernel_that_needs_another_launch() -> None:
     source = "@launch(128, 2)\nkernel k(A: tensor<f32>[4]) {\n  A[0] = 1.0\n}\n"
     at = source.index("A[0]")
     found = Diagnostic("needs-launch", "error", at, at + 4, "it needs another CTA", help="`@launch(256)`")
-    from phobos_ls.fixes.problem import Problem
-
     (fix,) = FIXES["needs-launch"](Problem(snapshot_of(source), found))
     assert text_after(source, fix) == source.replace("@launch(128, 2)", "@launch(256, 2)")
 
