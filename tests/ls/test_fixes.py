@@ -5,8 +5,11 @@ What an edit does is found out here by applying it to the text and checking that
 
 from __future__ import annotations
 
+import random
+import re
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from lsprotocol import types as lsp
@@ -18,6 +21,7 @@ from phobos_core.language.codes.schema import statements
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import parse
 from phobos_ls.builds.work import Job, compile_job
+from phobos_ls.features.code_actions import fixed as fixed_all
 from phobos_ls.features.code_actions import fixes, problems
 from phobos_ls.fixes.problem import Fix, Problem
 from phobos_ls.fixes.table import FIXES, NO_FIX
@@ -338,3 +342,53 @@ BODIES = [
 def test_in_a_kernel(body: str, title: str, expected: str) -> None:
     after = fixed(f"{HEAD}{body}\n}}\n", title)
     assert after.rstrip().removesuffix("}").rstrip("\n") == f"{HEAD}{expected}".rstrip("\n")
+
+
+# Whatever the text.
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.ph"))
+
+
+def damaged(text: str, chance: random.Random) -> str:
+    """An example with a word or mark taken out, doubled, or put in place of another."""
+    words = re.findall(r"\w+|[^\w\s]", text)
+    for _ in range(chance.choice((1, 1, 2, 3))):
+        places = [found.span() for found in re.finditer(r"\w+|[^\w\s]", text)]
+        start, end = chance.choice(places)
+        new = chance.choice(("", text[start:end] * 2, chance.choice(words), f"{text[start:end]}x"))
+        text = text[:start] + new + text[end:]
+    return text
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_fixes_of_damaged_examples(seed: int) -> None:
+    chance = random.Random(seed)
+    text = damaged(chance.choice(EXAMPLES).read_text(encoding="utf-8"), chance)
+    snapshot = snapshot_of(text)
+    before = found_in(text, "sm_80")
+    for each in before[:4]:
+        for fix in fixes(snapshot, each):
+            after = found_in(text_after(text, fix), "sm_80")
+            if each.code == "syntax-error":
+                kind = [d for d in after if d.code == "syntax-error"]
+                assert len(kind) < sum(d.code == "syntax-error" for d in before), fix
+            else:
+                assert errors(after).total() <= errors(before).total(), fix
+                assert (
+                    Counter(after_key(after))[each.code, each.message]
+                    < Counter(after_key(before))[each.code, each.message]
+                ), fix
+
+
+def after_key(found: Iterable[Diagnostic]) -> list[tuple[str, str]]:
+    return [(each.code, each.message) for each in found]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_fixing_all_of_a_damaged_example(seed: int) -> None:
+    chance = random.Random(1000 + seed)
+    text = damaged(chance.choice(EXAMPLES).read_text(encoding="utf-8"), chance)
+    after = fixed_all(snapshot_of(text))
+    assert after.source == parse(after.text)
+    left = [each for each in after.checked.diagnostics if each.severity == "error"]
+    assert not [fix for each in left for fix in fixes(after, each) if fix.preferred] or after.text.decode() == text
