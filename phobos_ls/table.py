@@ -64,10 +64,11 @@ class Later:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """For `workspace/executeCommand`. `answer` gets the list of arguments."""
+    """For `workspace/executeCommand`. `answer` gets the list of arguments. A `slow` one waits for a build or a run."""
 
     name: str
     answer: Callable[[list[Any], Session], Any]
+    slow: bool = False
 
 
 def at(function: Callable[[Snapshot, int], Any]) -> Answer:
