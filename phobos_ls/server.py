@@ -27,6 +27,9 @@ from phobos_ls.workspace import SUFFIX
 # Requests of our own begin with this. They are announced to every client, and wait for one to ask.
 OWN = "phobos/"
 
+# A client without this knows no kinds of code actions either.
+_LITERALS = "text_document.code_action.code_action_literal_support"
+
 _FILES = lsp.FileOperationRegistrationOptions(
     [lsp.FileOperationFilter(lsp.FileOperationPattern(f"**/*{SUFFIX}"), "file")]
 )
@@ -103,11 +106,14 @@ class Server(LanguageServer):
             command = self._commands.get(params.command)
             if command is None:
                 raise Refused(f"there is no command `{params.command}`", lsp.ErrorCodes.InvalidParams)
-            return session.commands, partial(command.answer, list(params.arguments or ()), session)
+            strand = session.commands if command.slow else session.general
+            return strand, partial(command.answer, list(params.arguments or ()), session)
         feature = self._features[method]
         if isinstance(feature, SessionFeature):
             return session.closed if feature.over_files else session.general, partial(feature.answer, params, session)
         uri = uri_of(params)
+        if uri is None and feature.unnamed is not None:
+            return session.general, partial(feature.unnamed, params)
         if uri is None:
             raise Refused(f"`{method}` is about a document, and names none", lsp.ErrorCodes.InvalidParams)
         document = session.documents.get(uri)
@@ -136,6 +142,8 @@ class Server(LanguageServer):
             encoding,
         )
         announced: lsp.ServerCapabilities = builder.build()  # type: ignore[no-untyped-call]
+        if not supports(client, (_LITERALS,)) and announced.code_action_provider is not None:
+            announced.code_action_provider = True
         own = [line.method for line in lines if line.method.startswith(OWN)]
         announced.experimental = {"phobos": {"requests": own}}
         return announced
@@ -169,6 +177,7 @@ def _notifications(server: Server) -> Mapping[str, Callable[[Any], Any]]:
         lsp.INITIALIZED: lambda params: session.started(),
         lsp.CANCEL_REQUEST: lambda params: server.messages.cancel(params.id),
         lsp.SET_TRACE: lambda params: None,
+        lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL: lambda params: session.stopped(params.token),
         lsp.TEXT_DOCUMENT_DID_OPEN: lambda params: session.opened(params.text_document),
         lsp.TEXT_DOCUMENT_DID_CHANGE: lambda params: session.changed(
             params.text_document.uri, params.text_document.version, params.content_changes

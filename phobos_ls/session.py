@@ -12,6 +12,8 @@ import codecs
 import logging
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -26,8 +28,10 @@ from phobos_ls.builds.builds import Builds
 from phobos_ls.builds.contribute import Contributions
 from phobos_ls.documents import Document, Documents, Reading, Revision
 from phobos_ls.hinting import Hinting
-from phobos_ls.scheduling import Pool, Strand
+from phobos_ls.progress import Progress
+from phobos_ls.scheduling import Pool, Strand, Token
 from phobos_ls.settings import Settings
+from phobos_ls.smoke.tries import Tries
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.status import StatusItem
 from phobos_ls.uris import key, read, stamp
@@ -45,6 +49,8 @@ DIAGNOSTICS = "diagnostics"
 # What a client can do that is never sent diagnostics. One that asks for them and cannot be told to ask again would not
 # see what a changed setting or a build changes.
 PULLING = ("text_document.diagnostic", "workspace.diagnostics.refresh_support")
+# How often what waits for another strand looks whether it is still wanted.
+LOOK_SECONDS = 0.02
 T = TypeVar("T")
 
 
@@ -64,6 +70,7 @@ class Session:
     workspace: Workspace = field(default_factory=Workspace)
     documents: Documents = field(init=False)
     builds: Builds = field(init=False)
+    tries: Tries = field(init=False)
     contributions: Contributions = field(init=False)
     hinting: Hinting = field(init=False)
     status: StatusItem = field(init=False)
@@ -87,6 +94,9 @@ class Session:
         # Configurations that were picked for kernels, by the file's key and the kernel's name.
         self._picked: dict[str, dict[str, dict[str, int]]] = {}
         self.builds = Builds(self)
+        self.tries = Tries()
+        # What is shown of work that takes long, by the token that the client knows it by.
+        self.progress: dict[str, Progress] = {}
         self.contributions, self.hinting, self.status = Contributions(self), Hinting(self), StatusItem(self)
 
     def supports(self, capability: str) -> bool:
@@ -115,7 +125,7 @@ class Session:
             watched = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher(f"**/*{SUFFIX}")])
             registrations.append(lsp.Registration("files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, watched))
         if registrations:
-            self._ask(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams(registrations))
+            self.ask(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams(registrations))
         self.ask_settings()
 
     # Settings.
@@ -136,7 +146,7 @@ class Session:
                     self._complain(self.workspace.configure(answer, folder))
             self.configured()
 
-        self._ask(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items), take)
+        self.ask(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items), take)
 
     def sent_settings(self, given: Any) -> None:
         """A client either sends all of its settings or says that they have changed."""
@@ -169,7 +179,7 @@ class Session:
 
     def _complain(self, problems: Sequence[str]) -> None:
         for problem in problems:
-            self.server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, problem))
+            self.show(lsp.MessageType.Warning, problem)
 
     # Documents.
 
@@ -244,6 +254,27 @@ class Session:
     def snapshot(self, document: Document, revision: Revision) -> Snapshot:
         return document.reading.snapshot(revision, self.settings(document.uri), self.documents.encoding)
 
+    def read(self, uri: str, compute: Callable[[Snapshot], T], checkpoint: Callable[[], None]) -> T | None:
+        """What is computed of a file as it is now, on its strand; None where it cannot be read. Waits, and so is for
+        the strand that may (`commands`); raises what `checkpoint` does, which is called meanwhile."""
+        future: Future[T | None] = Future()
+        document = self.documents.get(uri)
+
+        def work() -> None:
+            try:
+                found = self.closed_snapshot(uri) if document is None else self.snapshot(document, document.revision)
+                future.set_result(None if found is None else compute(found))
+            except Exception as error:
+                future.set_exception(error)
+
+        strand = self.closed if document is None else document.strand
+        strand.soon(work, Token(), lambda: None)
+        while True:
+            try:
+                return future.result(LOOK_SECONDS)
+            except NotYet:
+                checkpoint()
+
     def sources(self) -> Iterator[str]:
         """Every source below the folders and every one that is open, for the strand of files that are not."""
         below = list(self.workspace.sources())
@@ -269,7 +300,9 @@ class Session:
     def refresh(self) -> None:
         """What was answered before may have changed without a change of a text."""
         if self.pulls:
-            self._ask(lsp.WORKSPACE_DIAGNOSTIC_REFRESH, None)
+            self.ask(lsp.WORKSPACE_DIAGNOSTIC_REFRESH, None)
+        if self.supports("workspace.code_lens.refresh_support"):
+            self.ask(lsp.WORKSPACE_CODE_LENS_REFRESH, None)
 
     def recontribute(self, uri: str) -> None:
         """A contributor has something else to say of a document."""
@@ -283,6 +316,7 @@ class Session:
         if document is not None and document.missing:
             return []
         found = diagnostics.diagnostics(snapshot, self.shown)
+        found += [diagnostics.diagnostic(snapshot, each, self.shown) for each in self.tries.found(snapshot)]
         for contributor in self.contributors:
             found += contributor(snapshot)
         return found
@@ -321,15 +355,25 @@ class Session:
         """A line in the client's log."""
         self.server.window_log_message(lsp.LogMessageParams(kind, message))
 
+    def show(self, kind: lsp.MessageType, message: str) -> None:
+        """A message for the user to read."""
+        self.server.window_show_message(lsp.ShowMessageParams(kind, message))
+
+    def stopped(self, token: int | str) -> None:
+        """The user no longer wants what is shown as going on."""
+        progress = self.progress.get(str(token))
+        if progress is not None:
+            progress.stop()
+
     def close(self) -> None:
         """The conversation is over."""
         self.builds.close()
 
     def ask_again(self, method: str) -> None:
         """Tells the client that what it was answered is another now."""
-        self._ask(method, None)
+        self.ask(method, None)
 
-    def _ask(self, method: str, params: Any, take: Callable[[Any], None] | None = None) -> None:
+    def ask(self, method: str, params: Any, take: Callable[[Any], None] | None = None) -> None:
         """Asks the client. An answer that is an error is logged, and nothing is taken."""
 
         def answered(future: Any) -> None:

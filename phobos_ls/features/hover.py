@@ -22,7 +22,7 @@ from phobos_core.analysis.symbolic import Sym
 from phobos_core.language.context import Variation
 from phobos_core.language.types import ScalarType
 from phobos_core.syntax import ast
-from phobos_ls import words
+from phobos_ls import reference, words
 from phobos_ls.builds.builds import MOST_CONFIGURATIONS, Builds
 from phobos_ls.builds.hints import tile_rows
 from phobos_ls.builds.words import bindings, described, table
@@ -53,14 +53,20 @@ def _word(snapshot: Snapshot, leaf: Node) -> str | None:
     if kind == "ctx_field" and parent is not None:
         return words.ctx_field(snapshot.spelled(parent.start_byte + len("ctx."), parent.end_byte)) or words.word("ctx")
     if kind == "attribute":
-        return words.attribute_named(text)
+        return _with_page(words.attribute_named(text), f"@{text}")
     if kind == "call_expression":
-        return words.called(text, brackets=False)
+        return _with_page(words.called(text, brackets=False), text)
     if kind == "collective_expression" and leaf.type == "identifier":
-        return words.called(text, brackets=True)
+        return _with_page(words.called(text, brackets=True), text)
     if kind == "unary_expression" and not leaf.is_named:
         return words.symbol(text, unary=True)
     return words.symbol(text) or words.word(text)
+
+
+def _with_page(text: str | None, word: str) -> str | None:
+    """With a link to the page of the word, which can be kept open beside the code."""
+    address = None if text is None else reference.link(word)
+    return text if address is None else f"{text}\n\n[Page of `{word}`]({address})"
 
 
 def _meaning(snapshot: Snapshot, offset: int, leaf: Node, builds: Builds | None) -> str | None:
