@@ -158,6 +158,7 @@ class Running:
     uri: str
     first: float = 0.0
     first_cpu: float = 0.0
+    edits_cpu: float = 0.0
     version: int = 1
     place: tuple[int, int] = (0, 0)
     wrong: bool = False
@@ -236,11 +237,13 @@ def compared(lines: int, compete: Sequence[Subject], stack: ExitStack, folder: P
             continue
         one.edits.clear()
         running.append(one)
+    before = running[0].server.cpu_ms()
     for _ in range(ROUNDS):
         for one in running:
             if sum(one.edits) < BUDGET_MS:
                 time.sleep(PAUSE)
                 one.keystroke()
+    running[0].edits_cpu = (running[0].server.cpu_ms() - before) / len(running[0].edits)
     return running
 
 
@@ -259,6 +262,7 @@ def report(lines: int, running: Sequence[Running]) -> bool:
         ratios = "".join(f"{mine / its:7.2f}" for mine, its in zip(own, times, strict=True))
         shown = "".join(f"{each:11.1f} ms" for each in times)
         note(f"{one.subject.name:10} {len(one.edits):6d}{shown}                {ratios}")
+    note(f"an edit takes {ours.edits_cpu:.1f} ms of processor time")
     targets = TARGETS.get(lines)
     if targets is None:
         return True
