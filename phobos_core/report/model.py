@@ -121,6 +121,11 @@ class KernelReport:
     accesses: tuple[MemoryAccess, ...] = ()
     code: Code | None = None
 
+    @property
+    def placed_bytes(self) -> int:
+        """The shared memory that the tiles take, which needs no ptxas."""
+        return max((tile.offset + tile.bytes for tile in self.tiles if tile.offset is not None), default=0)
+
 
 @dataclass(frozen=True, slots=True)
 class Assembler:

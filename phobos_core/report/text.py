@@ -17,8 +17,8 @@ _HEAD = 11
 
 
 def full(report: KernelReport, style: Style) -> str:
-    config = _bindings(report.config)
-    dims = _bindings(report.dims)
+    config = bindings(report.config)
+    dims = bindings(report.dims)
     head = f"{report.kernel}  {report.file}:{report.line}  {report.target}"
     lines = [style("strong", head) + "".join(f"  {part}" for part in (config, dims) if part)]
     for name, rows in _sections(report):
@@ -28,7 +28,7 @@ def full(report: KernelReport, style: Style) -> str:
 
 
 def concise(report: KernelReport) -> str:
-    config = _bindings(report.config)
+    config = bindings(report.config)
     where = f"{report.file}:{report.line}: {report.kernel} {report.target}{' ' + config if config else ''}"
     if report.status != "ok":
         return f"{where}: {report.status}"
@@ -114,8 +114,7 @@ def _and(words: Sequence[str]) -> str:
 
 
 def shared_text(report: KernelReport) -> str:
-    used = max((t.offset + t.bytes for t in report.tiles if t.offset is not None), default=0)
-    return f"{used:,} B used, {report.shared_bytes_without_reuse:,} B without reuse"
+    return f"{report.placed_bytes:,} B used, {report.shared_bytes_without_reuse:,} B without reuse"
 
 
 def tile_table(tiles: Sequence[Tile]) -> list[str]:
@@ -180,7 +179,7 @@ def _table(rows: Sequence[tuple[str, ...]], numeric: set[int]) -> list[str]:
     ]
 
 
-def _bindings(values: Mapping[str, int]) -> str:
+def bindings(values: Mapping[str, int]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 

@@ -42,9 +42,17 @@ CLIENT = {
         "diagnostic": {},
         "publishDiagnostics": {"relatedInformation": True, "tagSupport": {"valueSet": [1, 2]}},
         "rename": {"prepareSupport": True},
+        "codeAction": {
+            "codeActionLiteralSupport": {"codeActionKind": {"valueSet": []}},
+            "dataSupport": True,
+            "resolveSupport": {"properties": ["edit"]},
+        },
         "semanticTokens": {"requests": {"full": {"delta": True}, "range": True}, "formats": ["relative"]},
     },
+    "workspace": {"diagnostics": {"refreshSupport": True}},
 }
+# What is open at first is built, and its hints move with the edits; what builds find wrong is compared nowhere.
+BUILDS = {"build": "onSave", "hints": True}
 
 
 def _at(place: Params) -> Params:
@@ -84,7 +92,11 @@ PARAMETERS: Mapping[str, Callable[[Params, Params, Params], Params]] = {
     "callHierarchy/incomingCalls": lambda at, start, end: {"item": _called(at)},
     "callHierarchy/outgoingCalls": lambda at, start, end: {"item": _called(at)},
     "textDocument/rename": lambda at, start, end: {**_at(at), "newName": "another"},
-    "textDocument/codeAction": lambda at, start, end: {**_between(at, at), "context": {"diagnostics": []}},
+    "textDocument/codeAction": lambda at, start, end: {**_between(start, end), "context": {"diagnostics": []}},
+    "codeAction/resolve": lambda at, start, end: {
+        "title": "all",
+        "data": {"uri": URI, "action": "source.fixAll.phobos"},
+    },
     "textDocument/codeLens": lambda at, start, end: DOCUMENT,
     "textDocument/inlayHint": lambda at, start, end: _between(start, end),
     "textDocument/formatting": lambda at, start, end: {**DOCUMENT, "options": _STYLE},
@@ -103,8 +115,8 @@ RESOLVED = {
     "documentLink/resolve": "textDocument/documentLink",
     "workspaceSymbol/resolve": "workspace/symbol",
 }
-# What may be refused, with the reason: an error by right.
-REFUSED = {"textDocument/rename": -32803}
+# What may be refused, with the reason: an error by right. A broken kernel has no code.
+REFUSED = {"textDocument/rename": -32803, "phobos/ptx": -32803, "phobos/sass": -32803, "phobos/memoryMap": -32803}
 METHODS = [line.method for line in FEATURES if not isinstance(line, Command)]
 
 
@@ -190,7 +202,7 @@ def prefixes(text: str) -> Iterator[int]:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_prefix_of_every_example(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    with wire(capabilities=CLIENT) as wired:
+    with wire(capabilities=CLIENT, initializationOptions=BUILDS) as wired:
         asking = Asking(wired.client)
         wired.open("")
         before = 0
@@ -253,10 +265,11 @@ def random_edits(seed: int, count: int) -> Iterator[tuple[Params, str, int]]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_edits(seed: int) -> None:
-    with wire(capabilities=CLIENT) as wired:
+    with wire(capabilities=CLIENT, initializationOptions=BUILDS) as wired:
         asking = Asking(wired.client)
-        wired.open("")
-        for version, (change, text, start) in enumerate(random_edits(seed, (EDITS or 240) // 4), 2):
+        edits = random_edits(seed, (EDITS or 240) // 4)
+        wired.open(next(edits)[1])
+        for version, (change, text, start) in enumerate(edits, 2):
             wired.change([change], version=version)
             if version % 3 == 0:
                 asking.everything(text, start)
@@ -270,12 +283,13 @@ def test_memory_stays_flat_whatever_is_typed() -> None:
     """What is asked of a text is forgotten with it."""
     count = EDITS // 4 or 400
     with start_server(COMMAND) as server:
-        server.client.initialize(CLIENT)
+        server.client.initialize(CLIENT, initializationOptions=BUILDS)
         asking = Asking(server.client)
-        item = {"uri": URI, "languageId": "phobos", "version": 1, "text": ""}
+        edits = random_edits(5, count)
+        item = {"uri": URI, "languageId": "phobos", "version": 1, "text": next(edits)[1]}
         server.client.notify("textDocument/didOpen", {"textDocument": item})
         before = 0
-        for version, (change, text, start) in enumerate(random_edits(5, count), 2):
+        for version, (change, text, start) in enumerate(edits, 2):
             document = {"uri": URI, "version": version}
             server.client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
             if version % 4 == 0:
