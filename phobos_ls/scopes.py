@@ -79,10 +79,10 @@ def names_written(snapshot: Snapshot, kernel: PlacedKernel, offset: int) -> Iter
     yield from (param.name.text for param in kernel.ast.params if param.name.text)
     yield from dimensions_written(kernel.ast)
     for block in blocks_around(kernel.ast.body, offset - kernel.offset):
-        for statement in block.body:
-            binds = isinstance(statement, (ast.Let, ast.Var)) and statement.span.end < offset - kernel.offset
-            if binds and _ended(snapshot, kernel.offset + statement.name.span.end, offset):
-                yield statement.name.text
+        for name in (each.name for each in block.body if isinstance(each, (ast.Let, ast.Var))):
+            end = kernel.offset + name.span.end
+            if end < offset and _ended(snapshot, end, offset):
+                yield name.text
 
 
 def _ended(snapshot: Snapshot, start: int, offset: int) -> bool:
