@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 METHOD = "phobos/status"
 State: TypeAlias = Literal["idle", "checking", "building", "failed"]
+# Whether all of a text is built, all but what has errors, or not all.
+Current: TypeAlias = Literal["built", "errors", "ahead"]
 # Of several documents the first of these that is one's.
 _ORDER: tuple[State, ...] = ("building", "checking", "failed", "idle")
 
@@ -68,6 +70,8 @@ class StatusItem:
         return self._tools[place]
 
     def of(self, uri: str) -> Status:
+        document = self._session.documents.get(uri)
+        uri = uri if document is None else document.uri  # clients write one in several ways
         builds, settings = self._session.builds, self._session.settings(uri)
         pending, failures = builds.pending(uri), builds.failures(uri)
         if builds.checking(uri):
@@ -81,7 +85,8 @@ class StatusItem:
         target = settings.options.target
         tool = self._tool(settings, again=state == "idle")
         fresh = state == "idle" and builds.is_fresh(uri)
-        message = failures[0].message if state == "failed" else _message(state, settings, pending, fresh=fresh)
+        current: Current = "built" if fresh else "errors" if builds.is_current(uri) else "ahead"
+        message = failures[0].message if state == "failed" else _message(state, settings, pending, current)
         if tool is None and state != "failed":
             message = f"{message}; {why_no_assembler(settings.ptxas, target)}"
         return Status(state, target, fresh, None if tool is None else tool.version, message)
@@ -116,7 +121,7 @@ class StatusItem:
             self._sent.pop(uri, None)
 
 
-def _message(state: State, settings: Settings, pending: list[str], *, fresh: bool) -> str:
+def _message(state: State, settings: Settings, pending: list[str], current: Current) -> str:
     match state:
         case "checking":
             return "the text is being read"
@@ -125,4 +130,9 @@ def _message(state: State, settings: Settings, pending: list[str], *, fresh: boo
             return f"under way: {pending[0]}{more}"
     if settings.build == "off":
         return "nothing is built: `phobos.build` is off"
-    return f"built for {settings.options.target}" if fresh else "the text is ahead of what is built, or has errors"
+    match current:
+        case "built":
+            return f"built for {settings.options.target}"
+        case "errors":
+            return f"built for {settings.options.target}, except what has errors"
+    return "the text is ahead of what is built"

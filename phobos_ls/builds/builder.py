@@ -105,9 +105,9 @@ class Builder:
         """Nobody waits for this any more."""
         self._tell(lambda: self._left(task, future))
 
-    def plan(self, uri: str, tasks: Sequence[Task]) -> None:
-        """What is to be done for a document, in place of what was."""
-        self._tell(lambda: self._plan(uri, tuple(tasks)))
+    def plan(self, uri: str, tasks: Sequence[Task], taken: Callable[[], None] = lambda: None) -> None:
+        """What is to be done for a document, in place of what was. `taken` is called when `pending` tells of it."""
+        self._tell(lambda: self._plan(uri, tuple(tasks), taken))
 
     def later(self, uri: str, seconds: float) -> None:
         """Calls `due` for a document when it was not asked to again for so long."""
@@ -276,8 +276,9 @@ class Builder:
             self._waiting.pop(task.identity, None)
             self._look_whether_needed(at_once=True)
 
-    def _plan(self, uri: str, tasks: tuple[Task, ...]) -> None:
+    def _plan(self, uri: str, tasks: tuple[Task, ...], taken: Callable[[], None]) -> None:
         self._planned[uri] = tasks
+        taken()
         self._look_whether_needed()
         self._moved(uri)
 

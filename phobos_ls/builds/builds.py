@@ -104,8 +104,8 @@ class Builds:
         # file, no other kernel has to be looked at.
         self._built: frozenset[str] = frozenset()
         self._wrong: frozenset[str] = frozenset()
-        # The text without an error that each document's plan was made for.
-        self._whole: dict[str, LineIndex | None] = {}
+        # The text that each document's plan was made for, and whether all of it can be built.
+        self._planned_for: dict[str, tuple[LineIndex, bool]] = {}
         self._looked_at: dict[str, tuple[int, int]] = {}
         self._asked_for: dict[str, set[str]] = {}
         self.listeners: list[BuiltListener] = []
@@ -220,9 +220,13 @@ class Builds:
         return [task.name for task in self._builder.pending(uri) if task.urgency == 0]
 
     def is_fresh(self, uri: str) -> bool:
-        """Whether all that there is to build of a document as it is now is built."""
-        document = self._session.documents.get(uri)
-        if document is None or self._whole.get(uri) is not document.revision.lines:
+        """Whether all of a document as it is now is built."""
+        return self.is_current(uri) and self._planned_for[uri][1]
+
+    def is_current(self, uri: str) -> bool:
+        """Whether all that can be built of a document as it is now is."""
+        document, (lines, _) = self._session.documents.get(uri), self._planned_for.get(uri, (None, False))
+        if document is None or lines is not document.revision.lines:
             return False
         with self._lock:
             return all(isinstance(self._result(each), Known) for each in self._wanted.get(uri, ()))
@@ -316,9 +320,11 @@ class Builds:
             for known in (self._shown, self._looked_at, self._asked_for):
                 known.pop(uri_key(uri), None)
             self._wanted.pop(uri, None)
-            self._whole.pop(uri, None)
+            self._planned_for.pop(uri, None)
             self._counts.pop(uri, None)
             return
+        if event == "opened":
+            self._shown.pop(uri_key(uri), None)  # the names of its lines begin anew
         when = self._session.settings(uri).build
         match event, when:
             case ("configured", _) | ("opened", "onType" | "onSave") | ("changed", "onType"):
@@ -341,9 +347,11 @@ class Builds:
         self._counts[document.uri] = len(wanted)
         self.shown(snapshot)
         whole = not any(found.severity == "error" for found in snapshot.checked.diagnostics)
-        self._whole[document.uri] = snapshot.lines if whole and snapshot.settings.build != "off" else None
-        self._planning.discard(document.uri)
-        self._builder.plan(document.uri, [task() for identity, _, task in wanted if not self._is_done(identity)])
+        self._planned_for[document.uri] = snapshot.lines, whole and snapshot.settings.build != "off"
+        if self._session.documents.get(document.uri) is not document:
+            return  # it was closed meanwhile
+        tasks = [task() for identity, _, task in wanted if not self._is_done(identity)]
+        self._builder.plan(document.uri, tasks, lambda: self._planning.discard(document.uri))
 
     def _tasks(self, snapshot: Snapshot) -> Iterator[tuple[Identity, int, Callable[[], Task]]]:
         """Those that are done too, in the order in which they are wanted, each with its urgency."""

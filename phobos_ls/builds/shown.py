@@ -10,6 +10,7 @@ Used on the document's strand.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -96,9 +97,11 @@ class ShownBuilds:
         places = {name: line for line, name in enumerate(names)}
         entries: dict[tuple[int, int], Entry] = {}
         found: dict[tuple[int, int], tuple[PlacedKernel, bool]] = {}
+        on_line: Counter[int] = Counter()
         for kernel in snapshot.kernels():
             line = snapshot.lines.position(kernel.offset + kernel.ast.name.span.start).line
-            place = (names[line], sum(name == names[line] for name, _ in found))
+            place = (names[line], on_line[line])
+            on_line[line] += 1
             entry, fresh = self._entries.get(place), False
             if kernel.kernel is not None and kernel.ast.name.text in built:
                 content = content_of(snapshot, kernel)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from phobos_core.toolchain import ptxas, sass
+from phobos_ls.builds.work import Build, Job, compile_job
 from tests.ls.wire import PUSH, URI, Wired
 
 SECONDS = 60.0
@@ -23,6 +24,13 @@ NO_PTXAS = {"ptxas": "/no/such/ptxas"}
 
 needs_ptxas = pytest.mark.skipif(ptxas.for_target("sm_80") is None, reason="needs ptxas, of the extra `ptxas`")
 needs_nvdisasm = pytest.mark.skipif(sass.nvdisasm() is None, reason="needs nvdisasm, of the extra `ptxas`")
+
+
+def slow(job: Job) -> Build:
+    """In place of a build: never done for a text that says so."""
+    if b"SLOW" in job.text:
+        time.sleep(1000)
+    return compile_job(job)
 
 
 def die(job: object) -> None:

@@ -27,6 +27,7 @@ from tests.ls.building import (
     needs_ptxas,
     refreshes,
     settled,
+    slow,
     status,
 )
 from tests.ls.wire import COMMAND, PULL, PUSH, URI, wire
@@ -296,6 +297,17 @@ def test_a_renamed_kernel_and_a_deleted_line() -> None:
         assert hints(wired) == []
 
 
+def test_a_document_that_is_opened_again() -> None:
+    with wire(capabilities=SHOWING, initializationOptions=NO_PTXAS) as wired:
+        wired.open(SCALE)
+        settled(wired)
+        before = hints(wired)
+        wired.open(f"\n\n{SCALE}".replace("2.0", "3.0"))
+        assert hints(wired) == []
+        settled(wired)
+        assert hints(wired) == [(number + 2, label.replace("3 to 4", "5 to 6")) for number, label in before]
+
+
 def test_a_client_is_told_once_of_a_build_and_never_for_nothing() -> None:
     with wire(capabilities=SHOWING, initializationOptions=NO_PTXAS) as wired:
         wired.open(SCALE)
@@ -453,6 +465,17 @@ def test_a_server_that_is_killed_leaves_no_process() -> None:
         while alive(pid) and time.monotonic() < end:
             time.sleep(0.01)
         assert not alive(pid)
+
+
+def test_a_build_that_newer_text_has_overtaken_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builds, "compile_job", slow)
+    with wire(capabilities=SHOWING, initializationOptions=NO_PTXAS) as wired:
+        wired.open(SCALE.replace("  var t", "  // SLOW\n  var t"))
+        while status(wired)["state"] != "building":
+            pass
+        wired.replace(SCALE, version=2)
+        assert settled(wired)["state"] == "idle"
+        assert hints(wired) != []
 
 
 def test_a_crash_of_the_build_is_a_line_in_the_log_and_a_status(monkeypatch: pytest.MonkeyPatch) -> None:
