@@ -54,7 +54,7 @@ export interface Listings {
 interface Entry {
   readonly subject: Subject;
   readonly shown: Shown | undefined;
-  /** Of the source, since the listing's version. */
+  /** Of the source, since the listing was asked for. */
   readonly edits: readonly Edit[];
 }
 
@@ -81,6 +81,7 @@ export function listings(server: Server, log: vscode.LogOutputChannel): Listings
     asking.get(key)?.cancel();
     const source = new vscode.CancellationTokenSource();
     asking.set(key, source);
+    const version = versionOf(subject.source);
     const answer = await ask(
       server.client(),
       KINDS[subject.kind].method,
@@ -91,7 +92,7 @@ export function listings(server: Server, log: vscode.LogOutputChannel): Listings
     asking.delete(key);
     const entry = entries.get(key);
     if (entry === undefined || answer.kind === 'overtaken') return;
-    put(uri, answered(entry, answer));
+    put(uri, answered(entry, answer, version));
   }
 
   function refreshAll(of: (subject: Subject) => boolean): void {
@@ -167,6 +168,7 @@ export function listings(server: Server, log: vscode.LogOutputChannel): Listings
 
   return {
     async open(kind, source, place) {
+      const version = versionOf(source);
       const answer = await ask(server.client(), KINDS[kind].method, {
         textDocument: { uri: source.toString() },
         ...place,
@@ -175,7 +177,8 @@ export function listings(server: Server, log: vscode.LogOutputChannel): Listings
       const listing = taken(answer, kind, server);
       const subject = { kind, source, kernel: listing.kernel };
       const uri = uriOf(subject);
-      put(uri, answered({ subject, shown: undefined, edits: entries.get(uri.toString())?.edits ?? [] }, answer));
+      const edits = entries.get(uri.toString())?.edits ?? [];
+      put(uri, answered({ subject, shown: undefined, edits }, answer, version));
       const document = await vscode.workspace.openTextDocument(uri);
       log.debug(`${KINDS[kind].name} of ${listing.kernel}: ${document.lineCount} lines`);
       return vscode.languages.setTextDocumentLanguage(document, KINDS[kind].language);
@@ -208,10 +211,11 @@ export function lacking(what: string, server: Server): string {
   return `The installed Phobos${version} does not offer ${what}. Update it: pip install --upgrade phobos.`;
 }
 
-function answered(entry: Entry, answer: Answer<Listing | null>): Entry {
+/** An answer's lines are those of the source as it was when it was asked for, whatever text it was built from. */
+function answered(entry: Entry, answer: Answer<Listing | null>, asked: number | undefined): Entry {
   if (answer.kind === 'answer' && answer.value !== null) {
     const listing = answer.value;
-    const edits = entry.edits.filter(({ version }) => listing.version !== null && version > listing.version);
+    const edits = entry.edits.filter(({ version }) => asked !== undefined && version > asked);
     return {
       ...entry,
       edits,
@@ -240,6 +244,10 @@ function editOf(event: vscode.TextDocumentChangeEvent): Edit {
       now: text.split(/\r\n|\r|\n/).length - 1,
     }));
   return { version: event.document.version, changes };
+}
+
+function versionOf(source: vscode.Uri): number | undefined {
+  return vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === source.toString())?.version;
 }
 
 function uriOf({ kind, source, kernel }: Subject): vscode.Uri {
