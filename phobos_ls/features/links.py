@@ -1,0 +1,62 @@
+"""Feature: links in comments: addresses, and words of the language in backticks, which lead to their pages.
+
+`exp`, `@launch`, `ctx.lane` and the code of a diagnostic have pages of their own; a page is written when its link is
+followed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from lsprotocol import types as lsp
+from tree_sitter import Node
+
+from phobos_core.language.codes import CODES
+from phobos_ls import explanations, reference
+from phobos_ls.snapshot import Snapshot
+from phobos_ls.text import decoded
+
+# What ends a sentence, or closes what the address stands in, is no part of it.
+_ADDRESS = re.compile(rb"https?://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}]")
+_NAMED = re.compile(rb"`(@?[A-Za-z_][A-Za-z0-9_.-]*)(?:\([^`]*\)|<[^`]*)?`")
+
+
+def document_links(snapshot: Snapshot) -> list[lsp.DocumentLink]:
+    return [link for comment in _comments(snapshot.source.tree.root_node) for link in _in_comment(snapshot, comment)]
+
+
+def resolve(link: lsp.DocumentLink) -> lsp.DocumentLink:
+    """With its target, whose page is there from now on."""
+    data: Any = link.data
+    match data:
+        case {"code": str(code)}:
+            link.target = explanations.link(code)
+        case {"word": str(word)}:
+            link.target = reference.link(word)
+    return link
+
+
+def _comments(root: Node) -> Iterator[Node]:
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if node.type == "comment":
+            yield node
+        pending += reversed(node.children)
+
+
+def _in_comment(snapshot: Snapshot, comment: Node) -> Iterator[lsp.DocumentLink]:
+    start = comment.start_byte
+    text = snapshot.text[start : comment.end_byte]
+    for found in _ADDRESS.finditer(text):
+        place = snapshot.range(start + found.start(), start + found.end())
+        yield lsp.DocumentLink(place, target=decoded(found[0]))
+    for found in _NAMED.finditer(text):
+        word = found[1].decode()
+        place = snapshot.range(start + found.start(1), start + found.end(1))
+        if word in CODES:
+            yield lsp.DocumentLink(place, tooltip=CODES[word].title, data={"code": word})
+        elif (page := reference.page(word)) is not None:
+            yield lsp.DocumentLink(place, tooltip=page.summary, data={"word": word})
