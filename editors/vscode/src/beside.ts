@@ -12,7 +12,7 @@ export function beside(listings: Listings): vscode.Disposable {
     isWholeLine: true,
     backgroundColor: new vscode.ThemeColor('editor.wordHighlightStrongBackground'),
     overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.wordHighlightStrongForeground'),
-    overviewRulerLane: vscode.OverviewRulerLane.Full,
+    overviewRulerLane: vscode.OverviewRulerLane.Center,
   });
   const faded = vscode.window.createTextEditorDecorationType({ opacity: '0.55' });
   const noted = vscode.window.createTextEditorDecorationType({

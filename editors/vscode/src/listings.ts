@@ -21,7 +21,7 @@ interface Kind {
 export const KINDS = {
   ptx: { method: 'phobos/ptx', name: 'PTX', language: 'phobos-ptx' },
   sass: { method: 'phobos/sass', name: 'SASS', language: 'phobos-sass' },
-  memory: { method: 'phobos/memoryMap', name: 'map of shared memory', language: 'plaintext' },
+  memory: { method: 'phobos/memoryMap', name: 'shared memory', language: 'plaintext' },
 } as const satisfies Record<string, Kind>;
 export type KindName = keyof typeof KINDS;
 
@@ -252,7 +252,7 @@ function versionOf(source: vscode.Uri): number | undefined {
 
 function uriOf({ kind, source, kernel }: Subject): vscode.Uri {
   const query = new URLSearchParams({ kind, kernel, source: source.toString() });
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${kernel}.${kind}`, query: query.toString() });
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${kernel} (${KINDS[kind].name})`, query: query.toString() });
 }
 
 export function subjectOf(uri: vscode.Uri): Subject | undefined {

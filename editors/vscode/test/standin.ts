@@ -144,7 +144,7 @@ const tests: Tests = {
     place(editor, 'b\n');
     await vscode.commands.executeCommand('phobos.showSass');
     await until('SASS', () => listing()?.document.languageId === 'phobos-sass');
-    equal(vscode.window.tabGroups.all.map(({ tabs }) => tabs.map(({ label }) => label)), [['two.ph'], ['one.ptx', 'two.sass']]);
+    equal(vscode.window.tabGroups.all.map(({ tabs }) => tabs.map(({ label }) => label)), [['two.ph'], ['one (PTX)', 'two (SASS)']]);
   },
 
   'the map of shared memory': async () => {
