@@ -113,8 +113,8 @@ RESOLVED = {
     "documentLink/resolve": "textDocument/documentLink",
     "workspaceSymbol/resolve": "workspace/symbol",
 }
-# What may be refused, with the reason: an error by right.
-REFUSED = {"textDocument/rename": -32803}
+# What may be refused, with the reason: an error by right. A broken kernel has no code.
+REFUSED = {"textDocument/rename": -32803, "phobos/ptx": -32803, "phobos/sass": -32803, "phobos/memoryMap": -32803}
 METHODS = [line.method for line in FEATURES if not isinstance(line, Command)]
 
 
