@@ -13,7 +13,7 @@ import { look } from './look.mjs';
 
 const [installation, out] = process.argv.slice(2);
 const extension = fileURLToPath(new URL('..', import.meta.url)).replace(/\/$/, '');
-const SIZE = { width: 1200, height: 760 };
+const SIZE = { width: 1200, height: 800 };
 const LIMIT = 40_000;
 const SETTINGS = {
   'workbench.colorTheme': 'Default Light Modern',
