@@ -140,6 +140,7 @@ def test_explain_gives_rule_and_both_examples(phobos: Phobos) -> None:
     for example in (code.wrong, code.right):
         assert all(f"    {line}".rstrip() in ran.out.splitlines() for line in example.rstrip("\n").split("\n"))
     assert phobos("explain", "error[shape-mismatch]:").out == ran.out
+    assert phobos("explain", "Shape-Mismatch").out == ran.out
 
 
 def test_explain_of_an_unknown_code_is_2(phobos: Phobos) -> None:
