@@ -6,7 +6,7 @@ import { equal, messagesOf, open, runAll, until, type Tests } from './harness';
 const LACKS: Readonly<Record<string, string>> = {
   'phobos.showPtx': 'the PTX of a kernel',
   'phobos.showSass': 'the SASS of a kernel',
-  'phobos.showMemoryMap': 'the map of shared memory of a kernel',
+  'phobos.showMemoryMap': 'the shared memory of a kernel',
   'phobos.build': 'builds',
   'phobos.run': 'runs on the emulator',
   'phobos.selectConfiguration': 'a list of configurations',
