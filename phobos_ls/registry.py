@@ -146,7 +146,7 @@ FEATURES: Table = (
         _code_actions,
         lsp.CodeActionOptions(list(code_actions.KINDS), resolve_provider=True),
     ),
-    Feature(lsp.CODE_ACTION_RESOLVE, _resolved_action),
+    Feature(lsp.CODE_ACTION_RESOLVE, _resolved_action, unnamed=lambda action: action),
     Feature(lsp.TEXT_DOCUMENT_CODE_LENS, whole(code_lens.code_lenses), absent=list),
     *commands.COMMANDS,
     Feature(lsp.TEXT_DOCUMENT_FORMATTING, whole(formatting.format_document)),

@@ -112,6 +112,8 @@ class Server(LanguageServer):
         if isinstance(feature, SessionFeature):
             return session.closed if feature.over_files else session.general, partial(feature.answer, params, session)
         uri = uri_of(params)
+        if uri is None and feature.unnamed is not None:
+            return session.general, partial(feature.unnamed, params)
         if uri is None:
             raise Refused(f"`{method}` is about a document, and names none", lsp.ErrorCodes.InvalidParams)
         document = session.documents.get(uri)

@@ -29,13 +29,14 @@ def _nothing() -> Any:
 @dataclass(frozen=True, slots=True)
 class Feature:
     """`options` is what the server announces beside the method, where there is something to say. `absent` is the answer
-    about a file that is not open and cannot be read. `needs` are the client's capabilities without which the feature
-    is not announced, as `text_document.diagnostic`."""
+    about a file that is not open and cannot be read, `unnamed` to parameters that name no file, if that is no mistake.
+    `needs` are the client's capabilities without which the feature is not announced, as `text_document.diagnostic`."""
 
     method: str
     answer: Answer
     options: Any = None
     absent: Callable[[], Any] = _nothing
+    unnamed: Callable[[Any], Any] | None = None
     needs: tuple[str, ...] = ()
 
 

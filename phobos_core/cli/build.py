@@ -59,7 +59,6 @@ class Outputs:
 
 
 def run(arguments: Namespace, output: Output, messages: Output) -> Status:
-    found.require_supported(arguments.format)
     found.check_denied(arguments.deny)
     asked = Compilation.of(arguments)
     emit: tuple[Artifact, ...] = tuple(dict.fromkeys(arguments.emit or ("ptx",)))
@@ -83,6 +82,11 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         _log_decisions(reports, messages)
     if arguments.format == "json":
         found.show_json(build_json(_toolchain(tools), reports, findings), output)
+    elif arguments.format == "html":
+        from phobos_core.report.html import build_html  # as the formats for machines, loaded where it is asked for
+
+        names = {file.source.name: file.source for file in sources.files}
+        output.line(build_html(_toolchain(tools), reports, findings, names))
     elif not found.show_for_machines(
         "build", arguments.format, [f.source.name for f in sources.files], findings, output
     ):

@@ -13,7 +13,6 @@ from phobos_core.report.diagnostics import check_json, summary
 
 
 def run(arguments: Namespace, output: Output, messages: Output) -> Status:
-    found.require_supported(arguments.format)
     found.check_denied(arguments.deny)
     asked = Compilation.of(arguments)
     sources = find_sources(arguments.paths)

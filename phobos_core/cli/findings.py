@@ -15,14 +15,7 @@ from phobos_core.report import diagnostics as rendering
 from phobos_core.report.source import Finding
 from phobos_core.report.style import PLAIN
 
-NOT_YET = ("html",)
-FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 WARNINGS = "warnings"
-
-
-def require_supported(format: str) -> None:
-    if format in NOT_YET:
-        raise CommandError(f"--format {format} is not supported yet; {', '.join(FORMATS)} are")
 
 
 def check_denied(words: Sequence[str]) -> None:

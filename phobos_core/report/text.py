@@ -32,17 +32,17 @@ def concise(report: KernelReport) -> str:
     where = f"{report.file}:{report.line}: {report.kernel} {report.target}{' ' + config if config else ''}"
     if report.status != "ok":
         return f"{where}: {report.status}"
-    parts = [resources(report), *([f"{occupancy(report)}"] if report.occupancy.limiter else [])]
+    parts = [resources_text(report), *([f"{occupancy_text(report)}"] if report.occupancy.limiter else [])]
     return f"{where}: {'; '.join(parts)}"
 
 
 def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
     if report.status != "ok":
         yield "status", [report.status]
-    yield "launch", [launch(report)]
-    yield "resources", [resources(report)]
+    yield "launch", [launch_text(report)]
+    yield "resources", [resources_text(report)]
     if report.occupancy.limiter is not None:
-        yield "occupancy", [occupancy(report)]
+        yield "occupancy", [occupancy_text(report)]
     if report.launch.cooperative and report.coresident_grid:
         yield "co-resident", [f"at most {report.coresident_grid} blocks"]
     if report.suggested_grid:
@@ -53,7 +53,7 @@ def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
         yield "requires", list(report.requires)
     if report.tiles:
         yield "tiles", tile_table(report.tiles)
-        yield "shared", [_shared(report)]
+        yield "shared", [shared_text(report)]
     if report.accesses:
         yield "memory", list(summary(report.accesses))
     if report.code is not None:
@@ -66,21 +66,21 @@ def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
         yield "wrote", list(report.artifacts.values())
 
 
-def launch(report: KernelReport) -> str:
-    how = report.launch
-    parts = [_count(how.threads, "thread")]
-    if how.min_blocks is not None:
-        parts.append(f"at least {_count(how.min_blocks, 'block')} wanted on an SM")
-    if how.max_registers is not None:
-        parts.append(f"at most {how.max_registers} registers")
-    if how.dynamic_shared_bytes:
-        parts.append(f"{how.dynamic_shared_bytes:,} B dynamic shared memory")
-    if how.cooperative:
+def launch_text(report: KernelReport) -> str:
+    launch = report.launch
+    parts = [_count(launch.threads, "thread")]
+    if launch.min_blocks is not None:
+        parts.append(f"at least {_count(launch.min_blocks, 'block')} wanted on an SM")
+    if launch.max_registers is not None:
+        parts.append(f"at most {launch.max_registers} registers")
+    if launch.dynamic_shared_bytes:
+        parts.append(f"{launch.dynamic_shared_bytes:,} B dynamic shared memory")
+    if launch.cooperative:
         parts.append("cooperative")
     return ", ".join(parts)
 
 
-def resources(report: KernelReport) -> str:
+def resources_text(report: KernelReport) -> str:
     used = report.resources
     if used.registers is None:
         return "unknown without ptxas"
@@ -99,7 +99,7 @@ def resources(report: KernelReport) -> str:
     return ", ".join(parts)
 
 
-def occupancy(report: KernelReport) -> str:
+def occupancy_text(report: KernelReport) -> str:
     fits = report.occupancy
     target = TARGETS[report.target]
     text = (
@@ -113,13 +113,17 @@ def _and(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-def _shared(report: KernelReport) -> str:
+def shared_text(report: KernelReport) -> str:
     return f"{report.placed_bytes:,} B used, {report.shared_bytes_without_reuse:,} B without reuse"
 
 
 def tile_table(tiles: Sequence[Tile]) -> list[str]:
-    """The tiles in the order of their bytes, so that what shares them stands together."""
-    rows = [("name", "line", "shape", "type", "storage", "bytes", "offset", "live")]
+    return _table(tile_rows(tiles), numeric={1, 5, 6})
+
+
+def tile_rows(tiles: Sequence[Tile]) -> list[tuple[str, ...]]:
+    """The tiles in the order of their bytes, so that what shares them stands together; above them a header."""
+    rows: list[tuple[str, ...]] = [("name", "line", "shape", "type", "storage", "bytes", "offset", "live")]
     ordered = sorted(tiles, key=lambda t: (t.offset is None, t.offset or 0, t.live))
     for tile in ordered:
         first, last = tile.live
@@ -135,22 +139,27 @@ def tile_table(tiles: Sequence[Tile]) -> list[str]:
                 f"{first}-{last}",
             )
         )
-    return _table(rows, numeric={1, 5, 6})
+    return rows
 
 
 def _loops(code: Code) -> list[str]:
     """Each loop of the machine code with what it is made of."""
     rows = [
-        (
-            loop.name,
-            f"line {loop.line or '?'}",
-            f"{loop.instructions:,} instructions",
-            f"{loop.math_share:.1%} math",
-            ", ".join(f"{name} {count}" for name, count in loop.mix.items()),
-        )
-        for loop in code.loops
+        (name, f"line {line}", f"{count} instructions", f"{math} math", mix)
+        for name, line, count, math, mix in loop_rows(code)
     ]
     return _table(rows, numeric={2, 3}) if rows else ["none in the machine code"]
+
+
+def loop_rows(code: Code) -> list[tuple[str, ...]]:
+    return [
+        (loop.name, str(loop.line or "?"), f"{loop.instructions:,}", f"{loop.math_share:.1%}", mix_text(loop.mix))
+        for loop in code.loops
+    ]
+
+
+def mix_text(mix: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in mix.items())
 
 
 def _decisions(report: KernelReport) -> list[str]:

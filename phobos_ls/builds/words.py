@@ -49,9 +49,9 @@ def described(build: Build) -> Iterator[str]:
         if build.why_no_code:
             yield build.why_no_code
     else:
-        yield text.resources(report)
-        yield text.occupancy(report)
-    yield text.launch(report)
+        yield text.resources_text(report)
+        yield text.occupancy_text(report)
+    yield text.launch_text(report)
     if report.suggested_grid:
         yield f"grid: {' x '.join(report.suggested_grid)}"
     if report.requires:

@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -17,7 +18,7 @@ from phobos_core.cli import files
 from phobos_core.cli.status import CommandError
 from phobos_core.cli.terminal import Output, Progress
 from phobos_core.toolchain import find, ptxas, sass
-from tests.cli.conftest import Phobos
+from tests.cli.conftest import BROKEN, SAXPY, Phobos
 
 # 64 KB of f32 does not fit the static 48 KB; 16 KB does.
 TILED = """\
@@ -325,10 +326,27 @@ def test_the_log_names_each_decision_and_why(phobos: Phobos, tmp_path: Path, mon
     assert dot["reason"]
 
 
-def test_html_is_to_come(phobos: Phobos, saxpy: Path) -> None:
-    ran = phobos("build", "--format", "html", saxpy)
-    assert (ran.status, ran.out) == (2, "")
-    assert "not supported yet" in ran.err
+def test_html_is_one_page(phobos: Phobos, saxpy: Path, tmp_path: Path) -> None:
+    ran = phobos("build", "--format", "html", "--config", "all", saxpy)
+    assert (ran.status, ran.err) == (0, "")
+    page = ElementTree.fromstring(ran.out)
+    assert ran.out.startswith("<!DOCTYPE html>")
+    assert [heading.text for heading in page.iter("h2")] == ["saxpy "]
+    assert [summary.text for summary in page.iter("summary")] == [f"sm_80 TILE={tile}" for tile in (128, 256, 512)]
+    assert [code.text for code in page.iter("code")][:5] == SAXPY.splitlines()
+    assert len(list((tmp_path / "build").rglob("*.ptx"))) == 3
+
+
+def test_html_of_a_source_with_errors(phobos: Phobos, tmp_path: Path) -> None:
+    broken = tmp_path / "<b>&.ph"
+    broken.write_text(BROKEN)
+    ran = phobos("build", "--format", "html", broken.name)
+    assert ran.status == 1
+    page = ElementTree.fromstring(ran.out)
+    [shown] = page.iter("pre")
+    assert shown.get("class") == "error"
+    assert "error[unknown-name]" in (shown.text or "")
+    assert "<b>&.ph:2:15" in (shown.text or "")
 
 
 def test_an_empty_file_and_folder_build_nothing(phobos: Phobos, tmp_path: Path) -> None:

@@ -502,7 +502,8 @@ def test_typing_indents(nvim: Neovim) -> None:
     assert after == ["kernel k(n: i32) {", "  if n < 1 {", "    return", "  }", "}"]
 
 
-# Which of the words' groups a capture of the tree may have.
+# Which of the words' groups a capture of the tree may have. `Group`, what stands in a collective's brackets, has no
+# colour of its own.
 GROUPS = {
     "keyword": {"Statement"},
     "keyword.function": {"Statement"},
@@ -514,8 +515,8 @@ GROUPS = {
     "function.builtin": {"Builtin"},
     "function.call": {""},
     "type.builtin": {"Type"},
-    "variable": {""},
-    "variable.parameter": {""},
+    "variable": {"", "Group"},
+    "variable.parameter": {"", "Group"},
     "variable.builtin": {"Reserved"},
     "variable.member": {"Field"},
     "attribute": {"Attribute"},

@@ -365,6 +365,7 @@ def test_over_the_wire() -> None:
         (change,) = done["edit"]["documentChanges"]
         assert change["textDocument"]["version"] == 1
         assert [edit["newText"] for edit in change["edits"]] == ["  if first != 0 {\n"]
+        assert wired.client.request("codeAction/resolve", found[0]) == found[0]  # it has its edit
 
 
 def test_a_client_of_commands_only() -> None:

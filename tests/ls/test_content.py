@@ -1,4 +1,4 @@
-"""What a build depends on: a kernel, the functions that it reaches and the settings; and the text that it is made of."""
+"""What a build depends on: a kernel, the functions that it reaches and the settings; and the text that is built."""
 
 from __future__ import annotations
 

@@ -19,10 +19,10 @@ from phobos_core.analysis import check
 from phobos_core.syntax import parse
 from phobos_core.syntax.lines import Encoding, LineIndex
 from phobos_ls import diagnostics
-from phobos_ls.server import FEATURES
+from phobos_ls.server import FEATURES, OWN
 from phobos_ls.settings import Settings
 from phobos_ls.snapshot import Snapshot
-from phobos_ls.table import Feature
+from phobos_ls.table import Command
 from phobos_ls.text import encoded
 from tests.ls.wire import URI, Wired, wire
 
@@ -83,7 +83,6 @@ PARAMETERS: Mapping[str, Callable[[Params, Params, Params], Params]] = {
     "textDocument/documentSymbol": lambda at, start, end: DOCUMENT,
     "textDocument/documentLink": lambda at, start, end: DOCUMENT,
     "textDocument/semanticTokens/full": lambda at, start, end: DOCUMENT,
-    "textDocument/semanticTokens/full/delta": lambda at, start, end: {**DOCUMENT, "previousResultId": "0"},
     "textDocument/semanticTokens/range": lambda at, start, end: _between(start, at),
     "textDocument/foldingRange": lambda at, start, end: DOCUMENT,
     "textDocument/selectionRange": lambda at, start, end: {**DOCUMENT, "positions": [at, start, end]},
@@ -102,14 +101,33 @@ PARAMETERS: Mapping[str, Callable[[Params, Params, Params], Params]] = {
     "textDocument/rangeFormatting": lambda at, start, end: {**_between(start, at), "options": _STYLE},
     "textDocument/onTypeFormatting": lambda at, start, end: {**_at(at), "ch": "}", "options": _STYLE},
 }
-# What may be refused, with the reason: an error by right.
-REFUSED = {"textDocument/rename": -32803}
-# Requests of our own have parameters of their own, and tests beside them.
-ASKED = [line.method for line in FEATURES if isinstance(line, Feature) and not line.method.startswith("phobos/")]
+DELTA = "textDocument/semanticTokens/full/delta"
+# Of no one document.
+OVER_ALL: Mapping[str, Params] = {"workspace/symbol": {"query": "k"}, "workspace/diagnostic": {"previousResultIds": []}}
+# What is asked of something that another request has found.
+RESOLVED = {
+    "completionItem/resolve": "textDocument/completion",
+    "codeAction/resolve": "textDocument/codeAction",
+    "codeLens/resolve": "textDocument/codeLens",
+    "inlayHint/resolve": "textDocument/inlayHint",
+    "documentLink/resolve": "textDocument/documentLink",
+    "workspaceSymbol/resolve": "workspace/symbol",
+}
+# What may be refused, with the reason: an error by right. A broken kernel has no code.
+REFUSED = {"textDocument/rename": -32803, "phobos/ptx": -32803, "phobos/sass": -32803, "phobos/memoryMap": -32803}
+METHODS = [line.method for line in FEATURES if not isinstance(line, Command)]
 
 
-def test_every_request_about_a_document_is_asked() -> None:
-    assert set(ASKED) <= set(PARAMETERS)
+def parameters(method: str, at: Params, start: Params, end: Params) -> Params:
+    if method in OVER_ALL:
+        return OVER_ALL[method]
+    # Requests of our own are about a place, unless they stand in the table.
+    return PARAMETERS.get(method, lambda at, start, end: _at(at))(at, start, end)
+
+
+def test_every_request_is_asked() -> None:
+    own = {method for method in METHODS if method.startswith(OWN)}
+    assert set(METHODS) <= {*PARAMETERS, DELTA, *OVER_ALL, *RESOLVED, *own}
 
 
 def position(text: str, index: int, encoding: Encoding = "utf-16") -> Params:
@@ -117,19 +135,44 @@ def position(text: str, index: int, encoding: Encoding = "utf-16") -> Params:
     return {"line": line, "character": column}
 
 
-def ask_everything(wired: Wired, text: str, index: int) -> None:
-    """All requests at once, as an editor asks: each has an answer in time, and no answer is an error."""
-    places = position(text, index), position(text, 0), position(text, len(text))
-    begun = time.monotonic()
-    asked = {method: wired.client.begin(method, PARAMETERS[method](*places)) for method in ASKED}
-    answers = {method: wired.client.answer(msg_id, SECONDS) for method, msg_id in asked.items()}
-    for method, answer in answers.items():
+class Asking:
+    """Asks a server everything about its document, as an editor does that remembers what it was told."""
+
+    def __init__(self, wired: Wired) -> None:
+        self._wired = wired
+        self._tokens: Params = {"resultId": "", "data": []}
+
+    def everything(self, text: str, index: int) -> None:
+        """All requests at once: each has an answer in time, and no answer is an error."""
+        client = self._wired.client
+        places = position(text, index), position(text, 0), position(text, len(text))
+        begun = time.monotonic()
+        asked = {DELTA: client.begin(DELTA, {**DOCUMENT, "previousResultId": self._tokens["resultId"]})}
+        for method in METHODS:
+            if method != DELTA and method not in RESOLVED:
+                asked[method] = client.begin(method, parameters(method, *places))
+        answers = {method: self._answer(method, msg_id, text) for method, msg_id in asked.items()}
+        for method, of in RESOLVED.items():
+            if method in METHODS:
+                found = answers[of] or []
+                for item in (found if isinstance(found, list) else found["items"])[:2]:
+                    self._answer(method, client.begin(method, item), text)
+        assert time.monotonic() - begun < SECONDS
+        self._coloured(answers[DELTA], answers["textDocument/semanticTokens/full"], text)
+
+    def _answer(self, method: str, msg_id: int, text: str) -> Any:
+        answer = self._wired.client.answer(msg_id, SECONDS)
         refused = REFUSED.get(method, 0) == answer.get("error", {}).get("code")
         assert "error" not in answer or refused, (method, answer["error"], text)
-    completed = answers.get("textDocument/completion", {}).get("result") or []
-    for item in (completed if isinstance(completed, list) else completed["items"])[:2]:
-        wired.client.request("completionItem/resolve", item, SECONDS)
-    assert time.monotonic() - begun < SECONDS
+        return answer.get("result")
+
+    def _coloured(self, delta: Params, full: Params, text: str) -> None:
+        """The tokens remembered, changed as the answer says, are the tokens of the text."""
+        data = list(self._tokens["data"])
+        for edit in sorted(delta.get("edits", ()), key=lambda edit: -edit["start"]):
+            data[edit["start"] : edit["start"] + edit["deleteCount"]] = edit.get("data", [])
+        assert delta.get("data", data) == full["data"], text
+        self._tokens = full
 
 
 def same_as_fresh(wired: Wired, text: str) -> None:
@@ -158,6 +201,7 @@ def prefixes(text: str) -> Iterator[int]:
 def test_every_prefix_of_every_example(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     with wire(capabilities=CLIENT, initializationOptions=BUILDS) as wired:
+        asking = Asking(wired)
         wired.open("")
         before = 0
         for version, end in enumerate(prefixes(text), 2):
@@ -165,7 +209,7 @@ def test_every_prefix_of_every_example(path: Path) -> None:
             change = {"range": {"start": place, "end": place}, "text": text[before:end]}
             wired.change([change], version=version)
             before = end
-            ask_everything(wired, text[:end], end)
+            asking.everything(text[:end], end)
             if not EDITS or end % 50 == 0:
                 same_as_fresh(wired, text[:end])
         assert not [m for m in wired.client.pending() if m.get("method") == "window/logMessage"]
@@ -205,6 +249,7 @@ def test_random_edits(seed: int) -> None:
     texts = [path.read_text(encoding="utf-8") for path in EXAMPLES]
     text = chance.choice(texts)
     with wire(capabilities=CLIENT, initializationOptions=BUILDS) as wired:
+        asking = Asking(wired)
         wired.open(text)
         for version in range(2, 2 + (EDITS or 240) // 4):
             start, end, new = edited(text, chance, chance.choice(texts))
@@ -214,7 +259,7 @@ def test_random_edits(seed: int) -> None:
             wired.change([{"range": places, "text": new}], version=version)
             text = text[:start] + new + text[end:]
             if version % 3 == 0:
-                ask_everything(wired, text, start)
+                asking.everything(text, start)
             if version % (50 if EDITS else 10) == 0:
                 same_as_fresh(wired, text)
             if len(text) > 6000 or version % 200 == 0:

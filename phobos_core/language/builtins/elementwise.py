@@ -196,8 +196,11 @@ ARGSEL = Builtin(
     ),
     "Keeps the companion of the larger of two values: `va >= vb ? ia : ib`.",
     """\
-kernel better(VA: tensor<f32>[64, 1], VB: tensor<f32>[64, 1],
-              IA: tensor<i32>[64, 1], IB: tensor<i32>[64, 1], O: tensor<i32>[64, 1]) {
+kernel better(VA: tensor<f32>[64, 1],
+              VB: tensor<f32>[64, 1],
+              IA: tensor<i32>[64, 1],
+              IB: tensor<i32>[64, 1],
+              O: tensor<i32>[64, 1]) {
   var va = VA[:, :]
   var vb = VB[:, :]
   var ia = IA[:, :]
