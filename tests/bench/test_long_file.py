@@ -1,4 +1,4 @@
-"""The file that the benchmarks of the checker and of the language server read: without mistakes, and as long as asked."""
+"""The file that the benchmarks of the checker and of the language server read: right, and as long as it is asked."""
 
 import pytest
 
