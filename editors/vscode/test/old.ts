@@ -21,7 +21,7 @@ const tests: Tests = {
     });
     for (const [command, what] of Object.entries(LACKS)) {
       const said = await messagesOf(async () => vscode.commands.executeCommand(command));
-      equal(said, [`Phobos: The installed Phobos 9.9 does not offer ${what}. Update it: pip install --upgrade phobos.`]);
+      equal(said, [`Phobos: The installed Phobos 9.9 does not offer ${what}: install a newer one.`]);
     }
   },
 };
