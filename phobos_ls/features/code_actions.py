@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.capabilities import get_capability
@@ -17,12 +17,11 @@ from pygls.capabilities import get_capability
 from phobos_core.language.codes import CODES, Stage
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_ls.edits import line_edits, workspace_edit
-from phobos_ls.fixes.problem import Change, Fix, Problem
-from phobos_ls.fixes.refactorings import refactorings
-from phobos_ls.fixes.table import FIXES
-from phobos_ls.fixes.trial import applied, helps
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.unused import UNUSED, unused_names
+
+if TYPE_CHECKING:
+    from phobos_ls.fixes.problem import Change, Fix
 
 FIX_ALL = "source.fixAll.phobos"
 EXPLAIN, APPLY = "phobos.explain", "phobos.applyEdit"
@@ -122,6 +121,11 @@ def _of_builds(snapshot: Snapshot, told: Sequence[lsp.Diagnostic]) -> Iterator[D
 
 def fixes(snapshot: Snapshot, found: Diagnostic) -> Iterator[Fix]:
     """Those that help, tried one by one."""
+    # Loaded here, as below: the server starts without what only a mistake asks for.
+    from phobos_ls.fixes.problem import Problem
+    from phobos_ls.fixes.table import FIXES
+    from phobos_ls.fixes.trial import helps
+
     fixer = FIXES.get(found.code)
     problem = Problem(snapshot, found)
     groups, titles = set(), set()
@@ -174,6 +178,8 @@ def _text_edit(snapshot: Snapshot, change: Change) -> lsp.TextEdit:
 def _refactorings(
     snapshot: Snapshot, start: int, end: int, kind: lsp.CodeActionKind, client: Client
 ) -> Iterator[lsp.CodeAction]:
+    from phobos_ls.fixes.refactorings import refactorings
+
     for found in refactorings(snapshot, start, end):
         if kind.value.endswith(found.kind):
             yield _edited(snapshot, kind, found.fix, client)
@@ -211,6 +217,8 @@ def fixed(snapshot: Snapshot) -> Snapshot:
 
 
 def _one_fixed(snapshot: Snapshot) -> Snapshot | None:
+    from phobos_ls.fixes.trial import applied
+
     for found in snapshot.checked.diagnostics:
         if found.severity == "error":
             preferred = next((fix for fix in fixes(snapshot, found) if fix.preferred), None)

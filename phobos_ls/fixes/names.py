@@ -12,9 +12,9 @@ from phobos_core.language.context import CTX_FIELDS
 from phobos_core.syntax import ast
 from phobos_ls.fixes import elsewhere
 from phobos_ls.fixes.problem import Change, Fix, Problem, fix
-from phobos_ls.fixes.tree import STATEMENTS, walk
 from phobos_ls.fixes.values import value_of
 from phobos_ls.scopes import names_at
+from phobos_ls.syntax_tree import STATEMENTS, walk
 
 CLOSE = 3  # how many names that are close are offered
 _AXES = "xyz"

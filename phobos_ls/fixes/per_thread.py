@@ -9,7 +9,7 @@ from phobos_core.analysis.program import TensorType, TileType
 from phobos_core.language.targets import LANES
 from phobos_core.syntax import ast
 from phobos_ls.fixes.problem import Change, Fix, Problem, fix
-from phobos_ls.fixes.tree import EXPRESSIONS
+from phobos_ls.syntax_tree import EXPRESSIONS
 
 _GIVEN = re.compile(r"and this is (\d+)$")
 

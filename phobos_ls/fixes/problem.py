@@ -18,9 +18,9 @@ from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import ast
 from phobos_core.syntax.ast import PlacedItem
 from phobos_core.syntax.formatter import INDENT
-from phobos_ls.fixes.tree import STATEMENTS, Node, path
 from phobos_ls.scopes import symbols_in_scope
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.syntax_tree import STATEMENTS, Node, path
 from phobos_ls.text import decoded
 
 T = TypeVar("T")

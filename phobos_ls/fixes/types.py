@@ -11,8 +11,8 @@ from phobos_core.syntax import ast
 from phobos_ls.fixes import elsewhere
 from phobos_ls.fixes.names import close
 from phobos_ls.fixes.problem import Change, Fix, Problem, fix
-from phobos_ls.fixes.tree import EXPRESSIONS
 from phobos_ls.fixes.values import COMPARISONS, Value, value_of
+from phobos_ls.syntax_tree import EXPRESSIONS
 
 # How the checker's help names the conversion that is missing.
 _CONVERSION = re.compile(r"`([a-z0-9]+)\(\.\.\)`")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -71,6 +72,13 @@ def hints(wired: Wired, uri: str = URI, where: dict[str, Any] = WHOLE) -> list[t
     """Of each hint its line and its label."""
     found = wired.client.request("textDocument/inlayHint", {**document(uri), "range": where})
     return [(hint["position"]["line"], hint["label"]) for hint in found]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, "it never happens"
+        time.sleep(0.005)
 
 
 def refreshes(wired: Wired) -> int:

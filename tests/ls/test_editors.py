@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest_asyncio
 from lsprotocol import types as lsp
 
 from phobos_core.language.codes import CODES
-from tests.ls.profiles import PROFILES, Editor, Profile, start, stop
+from tests.ls.profiles import PROFILES, SECONDS, Editor, Profile, start, stop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -161,6 +162,21 @@ async def test_an_open_file_without_a_mistake_shows_nothing(editor: Editor) -> N
     uri = uri_of("right")
     editor.open(uri, RIGHT)
     assert await editor.diagnostics(uri) == []
+
+
+async def test_resource_hints(editor: Editor) -> None:
+    """At the end of a line, whatever stands before it, counted as the editor counts."""
+    uri = uri_of("hints")
+    editor.open(uri, "kernel k(A: tensor<f32>[64]) { // 😀é\n  A[ctx.lane] = 1.0\n}\n")
+    params = lsp.InlayHintParams(lsp.TextDocumentIdentifier(uri), lsp.Range(lsp.Position(0, 0), lsp.Position(3, 0)))
+    end = time.monotonic() + SECONDS
+    while not (found := await editor.client.text_document_inlay_hint_async(params)) and time.monotonic() < end:
+        await asyncio.sleep(0.01)
+    assert found
+    (hint,) = found
+    assert "shared 0 B" in str(hint.label)
+    units = {"utf-8": 6, "utf-16": 3, "utf-32": 2}[editor.profile.encoding]
+    assert hint.position == lsp.Position(0, len("kernel k(A: tensor<f32>[64]) { // ") + units)
 
 
 # Settings. Each of these has servers of its own.

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from bench.language_client import Client
 from phobos_core.analysis import check
 from phobos_core.syntax import parse
 from phobos_core.syntax.lines import Encoding, LineIndex
@@ -24,7 +25,8 @@ from phobos_ls.settings import Settings
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.table import Command
 from phobos_ls.text import encoded
-from tests.ls.wire import URI, Wired, wire
+from tests.ls.test_process import start as start_server
+from tests.ls.wire import COMMAND, URI, Wired, wire
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*.ph"))
@@ -138,13 +140,13 @@ def position(text: str, index: int, encoding: Encoding = "utf-16") -> Params:
 class Asking:
     """Asks a server everything about its document, as an editor does that remembers what it was told."""
 
-    def __init__(self, wired: Wired) -> None:
-        self._wired = wired
+    def __init__(self, client: Client) -> None:
+        self._client = client
         self._tokens: Params = {"resultId": "", "data": []}
 
     def everything(self, text: str, index: int) -> None:
         """All requests at once: each has an answer in time, and no answer is an error."""
-        client = self._wired.client
+        client = self._client
         places = position(text, index), position(text, 0), position(text, len(text))
         begun = time.monotonic()
         asked = {DELTA: client.begin(DELTA, {**DOCUMENT, "previousResultId": self._tokens["resultId"]})}
@@ -161,7 +163,7 @@ class Asking:
         self._coloured(answers[DELTA], answers["textDocument/semanticTokens/full"], text)
 
     def _answer(self, method: str, msg_id: int, text: str) -> Any:
-        answer = self._wired.client.answer(msg_id, SECONDS)
+        answer = self._client.answer(msg_id, SECONDS)
         refused = REFUSED.get(method, 0) == answer.get("error", {}).get("code")
         assert "error" not in answer or refused, (method, answer["error"], text)
         return answer.get("result")
@@ -201,7 +203,7 @@ def prefixes(text: str) -> Iterator[int]:
 def test_every_prefix_of_every_example(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     with wire(capabilities=CLIENT, initializationOptions=BUILDS) as wired:
-        asking = Asking(wired)
+        asking = Asking(wired.client)
         wired.open("")
         before = 0
         for version, end in enumerate(prefixes(text), 2):
@@ -243,26 +245,56 @@ def whole_characters(text: str, index: int) -> int:
     return index - 1 if text[:index].endswith("\r") and text[index:].startswith("\n") else index
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_random_edits(seed: int) -> None:
+def random_edits(seed: int, count: int) -> Iterator[tuple[Params, str, int]]:
+    """Changes, each with the text after it and where in it it was made; the first opens the document."""
     chance = random.Random(seed)
     texts = [path.read_text(encoding="utf-8") for path in EXAMPLES]
     text = chance.choice(texts)
+    yield {"text": text}, text, 0
+    for number in range(1, count + 1):
+        if len(text) > 6000 or number % 200 == 0:
+            text = chance.choice(texts)
+            yield {"text": text}, text, 0
+        start, end, new = edited(text, chance, chance.choice(texts))
+        start, end = whole_characters(text, start), whole_characters(text, end)
+        end = max(start, end)
+        places = {"start": position(text, start), "end": position(text, end)}
+        text = text[:start] + new + text[end:]
+        yield {"range": places, "text": new}, text, start
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_edits(seed: int) -> None:
     with wire(capabilities=CLIENT, initializationOptions=BUILDS) as wired:
-        asking = Asking(wired)
-        wired.open(text)
-        for version in range(2, 2 + (EDITS or 240) // 4):
-            start, end, new = edited(text, chance, chance.choice(texts))
-            start, end = whole_characters(text, start), whole_characters(text, end)
-            end = max(start, end)
-            places = {"start": position(text, start), "end": position(text, end)}
-            wired.change([{"range": places, "text": new}], version=version)
-            text = text[:start] + new + text[end:]
+        asking = Asking(wired.client)
+        edits = random_edits(seed, (EDITS or 240) // 4)
+        wired.open(next(edits)[1])
+        for version, (change, text, start) in enumerate(edits, 2):
+            wired.change([change], version=version)
             if version % 3 == 0:
                 asking.everything(text, start)
             if version % (50 if EDITS else 10) == 0:
                 same_as_fresh(wired, text)
-            if len(text) > 6000 or version % 200 == 0:
-                text = chance.choice(texts)
-                wired.replace(text, version=version)
         assert not [m for m in wired.client.pending() if m.get("method") == "window/logMessage"]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="needs Linux's /proc")
+def test_memory_stays_flat_whatever_is_typed() -> None:
+    """What is asked of a text is forgotten with it."""
+    count = EDITS // 4 or 400
+    with start_server(COMMAND) as server:
+        server.client.initialize(CLIENT, initializationOptions=BUILDS)
+        asking = Asking(server.client)
+        edits = random_edits(5, count)
+        item = {"uri": URI, "languageId": "phobos", "version": 1, "text": next(edits)[1]}
+        server.client.notify("textDocument/didOpen", {"textDocument": item})
+        before = 0
+        for version, (change, text, start) in enumerate(edits, 2):
+            document = {"uri": URI, "version": version}
+            server.client.notify("textDocument/didChange", {"textDocument": document, "contentChanges": [change]})
+            if version % 4 == 0:
+                asking.everything(text, start)
+                server.client.pending()
+            if version == count // 2:
+                before = server.memory()
+        assert server.memory() - before < 4 << 20
