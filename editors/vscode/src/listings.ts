@@ -208,7 +208,7 @@ function taken(answer: Answer<Listing | null>, kind: KindName, server: Server): 
 export function lacking(what: string, server: Server): string {
   const condition = server.condition();
   const version = condition.kind === 'running' && condition.version !== '' ? ` ${condition.version}` : '';
-  return `The installed Phobos${version} does not offer ${what}. Update it: pip install --upgrade phobos.`;
+  return `The installed Phobos${version} does not offer ${what}: install a newer one.`;
 }
 
 /** An answer's lines are those of the source as it was when it was asked for, whatever text it was built from. */

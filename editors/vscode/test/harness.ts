@@ -99,7 +99,17 @@ export function holds(condition: unknown, what: string): asserts condition {
 
 export interface Seen {
   readonly uri: string;
-  readonly lines: readonly { readonly text: string; readonly marked: boolean; readonly faded: boolean; readonly note: string }[];
+  readonly lines: readonly SeenLine[];
+}
+
+export interface SeenLine {
+  readonly text: string;
+  readonly marked: boolean;
+  readonly faded: boolean;
+  /** The words of it that are slanted. */
+  readonly slanted: readonly string[];
+  /** What stands after it. */
+  readonly note: string;
 }
 
 let looks = 0;

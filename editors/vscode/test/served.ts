@@ -148,7 +148,7 @@ const tests: Tests = {
   },
 
   'what varies is told by colour': async () => {
-    const { document } = await open('tokens.ph', RIGHT);
+    const { document } = await open('tokens.ph', RIGHT.replace('  let', '  let same = ctx.block.x\n  let'));
     const legend = await until('the legend', () =>
       vscode.commands.executeCommand<vscode.SemanticTokensLegend>('vscode.provideDocumentSemanticTokensLegend', document.uri),
     );
@@ -158,9 +158,10 @@ const tests: Tests = {
     equal(legend.tokenModifiers.filter((name) => !standard.includes(name)), own);
     const scopes = Object.keys(contributed.semanticTokenScopes[0].scopes).flatMap((selector) => selector.split('.').slice(1));
     equal(scopes.filter((name) => !legend.tokenModifiers.includes(name)), []);
-    await until('tokens', async () => {
-      const found = await vscode.commands.executeCommand<vscode.SemanticTokens>('vscode.provideDocumentSemanticTokens', document.uri);
-      return found?.data.length;
+    await until('slanted words', async () => {
+      const lines = (await seen('tokens.ph'))?.lines.filter(({ text }) => text.startsWith('  '));
+      const slanted = lines?.map((line) => line.slanted);
+      return JSON.stringify(slanted) === JSON.stringify([[], ['value'], ['value', 'value']]);
     });
   },
 

@@ -206,6 +206,17 @@ const tests: Tests = {
     await settings.update('target', undefined, vscode.ConfigurationTarget.Workspace);
   },
 
+  'brackets, comments and Enter': async () => {
+    const editor = await open('enter.ph', '');
+    for (const text of ['kernel k() {', '\n', 'a']) await vscode.commands.executeCommand('type', { text });
+    equal(editor.document.getText(), 'kernel k() {\n  a\n}');
+    await vscode.commands.executeCommand('editor.action.commentLine');
+    equal(editor.document.getText(), 'kernel k() {\n  // a\n}');
+    editor.selection = new vscode.Selection(1, 5, 1, 5);
+    await vscode.commands.executeCommand('type', { text: '\n' });
+    equal(editor.document.getText(), 'kernel k() {\n  // \n  // a\n}');
+  },
+
   'the status items': async () => {
     const editor = await open('status.ph', TEXT);
     await until('the state', () => items.get('phobos.state')?.text === 'Up to date');
