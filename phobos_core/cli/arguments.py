@@ -122,6 +122,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="what the emulator runs of the blocks it has at a time before a loop counts as endless (default: 5000000)",
     )
     parser.add_argument(
+        "--schedule",
+        type=int,
+        metavar="SEED",
+        help="run warps and blocks in the order that this number picks, instead of in step (emulator)",
+    )
+    parser.add_argument(
         "--save", action="append", default=[], metavar="NAME=OUT.npy", help="save a tensor afterwards; may be repeated"
     )
 

@@ -34,6 +34,8 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         raise CommandError(f"--profile needs --device emulator: `{arguments.device}` does not see single accesses")
     if arguments.max_instructions is not None and arguments.device != "emulator":
         raise CommandError(f"--max-instructions needs --device emulator: `{arguments.device}` counts none")
+    if arguments.schedule is not None and arguments.device != "emulator":
+        raise CommandError(f"--schedule needs --device emulator: `{arguments.device}` has an order of its own")
     asked = Compilation.of(arguments)
     if len(asked.options) > 1 or arguments.config == "all":
         raise CommandError("`phobos run` runs one configuration for one target")
@@ -56,12 +58,11 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     try:
         remarks: list[Finding] = []
         measured: Profile | None = None
+        given = (translated, arguments.grid, list(values.values()), arguments.max_instructions, arguments.schedule)
         if arguments.profile:
-            measured = profile(translated, arguments.grid, list(values.values()), arguments.max_instructions)
+            measured = profile(*given)
         else:
-            remarks = launch(
-                arguments.device, translated, arguments.grid, list(values.values()), arguments.max_instructions
-            )
+            remarks = launch(arguments.device, *given)
     except LaunchError as error:
         raise CommandError(str(error)) from error
     except KernelFault as fault:

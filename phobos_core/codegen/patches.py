@@ -113,9 +113,11 @@ def sweep(cg: Context, store: Op, layout: Patches, vector: int, *, down: bool = 
 
 
 def _sweep_down(cg: Context, target: Window, value: Value, layout: Patches) -> None:
-    """All that every thread has is read before any of it is stored."""
+    """All that every thread has is read before any of it is stored; what only some have comes after that."""
     ready: list[tuple[Place, str]] = []
     for turn, number, condition in turns(cg, layout):
+        if condition != "true":
+            _store_all(cg, target, ready)
         with cg.writer.guarded(condition):
             patch = patch_of(cg, layout, target.shape, number, turn)
             places = [place for place, _ in patch.places(cg)]

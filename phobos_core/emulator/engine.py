@@ -3,7 +3,8 @@
 Lanes that go the same way form a *group*. At a branch that they disagree on, a group is replaced by one group
 per side and a *join*: the place, the branch's immediate postdominator, where the sides become one group
 again. A group that waits at a barrier is set aside, so the other side of a branch can come to meet it.
-Nothing runnable and something waiting means that the kernel would hang.
+Nothing runnable and something waiting means that the kernel would hang. A `Schedule` keeps warps apart that could go
+together, and picks who runs next.
 """
 
 from __future__ import annotations
@@ -20,11 +21,14 @@ from phobos_core.emulator.groups import Group, Join
 from phobos_core.emulator.machine import Active, Geometry, Mask, Recorder
 from phobos_core.emulator.program import Barrier, Branch, End, Jump, Program, Switch
 from phobos_core.emulator.ptx import Instruction
+from phobos_core.emulator.schedule import Schedule
 from phobos_core.emulator.waits import hanging_grid
 
 # Polls of one group before others get a turn, and turns before a hang is looked for.
 POLLS_PER_TURN = 64
 FIRST_SUSPICION = 16
+# Turns after which a schedule picks no more.
+LAST_AT_RANDOM = 32
 
 
 @dataclass(slots=True)
@@ -36,18 +40,18 @@ class Engine:
     everyone: Active
     max_steps: int
     fingerprint: Callable[[], int]
+    schedule: Schedule | None = None
     instructions: int = 0
     lane_instructions: int = 0
     runnable: list[Group] = field(default_factory=list)
     joins: dict[int, Join] = field(default_factory=dict)
     barriers: Barriers = field(init=False)
     present: Mask = field(init=False)
-    # For telling a hang from a wait: polls since the last turn, turns, what else has happened, and a turn to compare.
+    # For telling a hang from a wait: polls since the last turn, turns, and where all was at a turn to compare with.
     polls: int = 0
     turns: int = 0
-    events: int = 0
     suspicious_turn: int = FIRST_SUSPICION
-    suspect: tuple[Group, int, int, int] | None = None
+    suspect: tuple[bytes, int] | None = None
     late_blocks: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -56,14 +60,14 @@ class Engine:
     def run(self, present: Mask) -> None:
         """Runs all present lanes to their end."""
         self.present = present
-        self.runnable = [Group(self._active(present), 0, None)]
+        self.runnable = self._dealt([Group(self._active(present), 0, None)])
         self.joins = {}
         self.barriers.reset()
         limit = self.instructions + self.max_steps
         self.late_blocks = set()
         while True:
             while self.runnable:
-                self._execute(self.runnable.pop(), limit)
+                self._execute(self._next(), limit)
             if not self.barriers.waiting:
                 return
             self._unblock()
@@ -71,6 +75,16 @@ class Engine:
     def _active(self, mask: Mask, count: int | None = None) -> Active:
         active = Active.of(mask, count)
         return self.everyone if active.full else active
+
+    def _next(self) -> Group:
+        if self.schedule is not None and self._at_random:
+            return self.schedule.next(self.runnable)
+        return self.runnable.pop()
+
+    @property
+    def _at_random(self) -> bool:
+        """After long waits groups come together and take turns: in a hang, where all is then comes again."""
+        return self.schedule is not None and self.turns < LAST_AT_RANDOM
 
     # One group
 
@@ -110,6 +124,9 @@ class Engine:
             if self.polls > POLLS_PER_TURN:
                 self._yield(group, block.site)
                 return
+            if self.schedule is not None and self._at_random and self.schedule.preempts():
+                self.runnable.append(group)
+                return
 
     def _advance(self, group: Group, target: int) -> bool:
         """Moves a group to a block; False if it has ended or met its join."""
@@ -126,7 +143,6 @@ class Engine:
 
     def _leave(self, join: Join | None) -> None:
         """One group fewer is on its way to a join; the last one sets the arrived lanes going."""
-        self.events += 1
         while join is not None:
             join.pending -= 1
             if join.pending:
@@ -186,6 +202,8 @@ class Engine:
         if join is not None:
             join.pending += len(started) + 1
             self._leave(join)
+        if self.schedule is not None:
+            self.schedule.shuffle(started)
         self.runnable += started
         return False
 
@@ -222,11 +240,15 @@ class Engine:
         return False
 
     def _resume(self, released: Released) -> None:
-        self.events += len(released)
+        going = []
         for group, following in released:
             group.active = self._active(group.active.mask, group.active.count)
             if self._advance(group, following):
-                self.runnable.append(group)
+                going.append(group)
+        self.runnable += self._dealt(going)
+
+    def _dealt(self, groups: list[Group]) -> list[Group]:
+        return groups if self.schedule is None else self.schedule.dealt(groups, together=not self._at_random)
 
     # Waiting
 
@@ -234,18 +256,31 @@ class Engine:
         """A group that polls memory lets others run; if nothing changes from turn to turn, the kernel hangs."""
         self.polls = 0
         self.turns += 1
+        group.polled = True
         if not self.runnable:
             self._resume(self.barriers.release_complete_blocks())
         if not self.runnable:
             self._release_joins(self._blocks_without, group)
         self.runnable.insert(0, group)
         if self.turns == self.suspicious_turn:
-            self.suspect = (group, group.block, self.events, self.fingerprint())
-        elif self.suspect is not None and self.suspect[:2] == (group, group.block):
-            if self.suspect[2:] == (self.events, self.fingerprint()):
+            self.suspect = (self._standing(), self.fingerprint())
+            self.suspicious_turn = 2 * self.turns
+        elif self.suspect is not None and self.suspect[0] == self._standing():
+            if self.suspect[1] == self.fingerprint():
                 self._end_hang(group, site)
             self.suspect = None
             self.suspicious_turn = 2 * self.turns
+
+    def _standing(self) -> bytes:
+        """Where each lane is: at a block, at a barrier, at a join, or ended."""
+        place = np.full(self.geometry.lanes, -1, np.int64)
+        for group in self.runnable:
+            place[group.active.mask] = group.block
+        for group in self.barriers.groups():
+            place[group.active.mask] = len(self.program.blocks) + group.block
+        for join in self.joins.values():
+            place[join.arrived] = 2 * len(self.program.blocks) + join.block
+        return place.tobytes()
 
     def _end_hang(self, group: Group, site: Instruction) -> None:
         """Threads run on their own if nothing else helps; when all wait, none ever goes on."""

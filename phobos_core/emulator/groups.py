@@ -22,6 +22,7 @@ class Group:
     active: Active
     block: int
     join: Join | None
+    polled: bool = False  # it waits for memory to change
 
     def split(self, going: Active, staying: Active) -> Group:
         """The part that goes on as a group of its own, on its way to the same join."""

@@ -27,6 +27,7 @@ from phobos_core.emulator.parser import parse
 from phobos_core.emulator.program import build
 from phobos_core.emulator.ptx import Kernel, Module
 from phobos_core.emulator.result import Coordinates, EmulatorFault, LaunchError, Result, Stats
+from phobos_core.emulator.schedule import Schedule
 from phobos_core.emulator.special import special_registers
 from phobos_core.emulator.state_spaces import Memory
 
@@ -51,13 +52,14 @@ class _Launch:
     perturbation: Perturbation
     max_steps: int
     profile: bool
+    schedule: int | None
 
     def run(self, args: Sequence[object], source_name: str | None) -> Result:
         kernel = self.kernel
         variables = (*self.module.variables, *kernel.variables)
         shared, local = lay_out(variables, "shared", self.dynamic_shared), lay_out(variables, "local", 0)
         geometry = batch_geometry(kernel, self.grid, self.block, shared.size, local.size)
-        recorder = Recorder(geometry)
+        recorder = Recorder(geometry, self.schedule)
         memory = Memory.of(geometry, recorder, shared, local)
         arguments = bind(kernel, args, memory.global_space)
         memory.add_variables(variables)
@@ -94,10 +96,11 @@ class _Launch:
             arrays = (*registers.rows.values(), *(store.data for store in memory.stores()))
             return reduce(lambda so_far, array: crc32(array.data, so_far), arrays, 0)
 
-        engine = Engine(program, geometry, recorder, races, everyone, self.max_steps, fingerprint)
+        schedule = None if self.schedule is None else Schedule(geometry, self.schedule)
+        engine = Engine(program, geometry, recorder, races, everyone, self.max_steps, fingerprint, schedule)
         total = math.prod(self.grid)
         with suppress(HaltError):
-            for first in range(0, total, geometry.blocks):
+            for first in schedule.batches(total) if schedule else range(0, total, geometry.blocks):
                 geometry.first_block = first
                 for each in specials.values():
                     each.update(geometry)
@@ -126,13 +129,15 @@ def run(
     max_steps: int | None = None,
     source_name: str | None = None,
     profile: bool = False,
+    schedule: int | None = None,
 ) -> Result:
     """Runs one kernel over a grid and gives its findings; array arguments are changed in place.
 
     `args` are in the order of the parameters: arrays for pointers, numbers for the rest. `perturb` moves the
     results of approximate instructions within their documented error, by random amounts that `seed` fixes.
     `max_steps` bounds the instructions that a batch of blocks may take before a loop counts as endless.
-    `profile` counts the accesses to shared memory and their bank conflicts.
+    `profile` counts the accesses to shared memory and their bank conflicts. `schedule` is the seed of an order in which
+    warps and blocks run, other than all in step.
     """
     module = _parsed(ptx)
     kernel = module.kernels.get(entry)
@@ -151,6 +156,7 @@ def run(
         Perturbation(perturb, seed),
         max_steps or DEFAULT_MAX_STEPS,
         profile,
+        schedule,
     )
     with np.errstate(all="ignore"):
         return launched.run(args, source_name or next(iter(module.files.values()), None))
@@ -169,6 +175,7 @@ def launch(
     perturb: bool = False,
     max_steps: int | None = None,
     source_name: str | None = None,
+    schedule: int | None = None,
 ) -> Result:
     """As `run`, but raises an EmulatorFault with the findings if there are any."""
     result = run(
@@ -183,6 +190,7 @@ def launch(
         perturb=perturb,
         max_steps=max_steps,
         source_name=source_name,
+        schedule=schedule,
     )
     if result.findings:
         raise EmulatorFault(result)

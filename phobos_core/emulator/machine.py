@@ -112,6 +112,7 @@ class Recorder:
     """Findings, each pair of places once."""
 
     geometry: Geometry
+    schedule: int | None = None
     findings: list[Finding] = field(default_factory=list)
     seen: set[tuple[str, tuple[bool, int], tuple[bool, int] | None]] = field(default_factory=set)
 
@@ -139,6 +140,7 @@ class Recorder:
                 address,
                 other.line if other else None,
                 other.ptx_line if other else None,
+                self.schedule,
             )
         )
 

@@ -9,7 +9,10 @@ Coordinates = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault of the kernel. Lines count from 1; `line` is of the source that `.loc` names, if any does."""
+    """One fault of the kernel. Lines count from 1; `line` is of the source that `.loc` names, if any does.
+
+    `schedule` is the seed of the order in which warps ran, if one was asked for.
+    """
 
     kind: str
     message: str
@@ -20,13 +23,19 @@ class Finding:
     address: int | None = None
     other_line: int | None = None
     other_ptx_line: int | None = None
+    schedule: int | None = None
 
     def render(self, source_name: str | None = None) -> str:
         place = f"{source_name or 'source'}:{self.line}" if self.line else f"PTX line {self.ptx_line}"
         where = ""
         if self.block is not None:
             where = f" [block {self.block}" + (f", thread {self.thread}]" if self.thread is not None else "]")
-        return f"{place}: {self.kind}: {self.message}{where}"
+        return f"{place}: {self.kind}: {self.message}{self.under}{where}"
+
+    @property
+    def under(self) -> str:
+        """What to say of the order of the warps."""
+        return "" if self.schedule is None else f" (schedule {self.schedule})"
 
 
 @dataclass(frozen=True, slots=True)

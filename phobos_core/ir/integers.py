@@ -107,13 +107,14 @@ class LoopBounds:
 class Integers:
     """Facts on the index values of one kernel, keyed by value. Grows as values are observed."""
 
-    __slots__ = ("_linear", "_loops", "_ranges", "_threads")
+    __slots__ = ("_bits", "_linear", "_loops", "_ranges", "_threads")
 
-    def __init__(self, threads: int) -> None:
+    def __init__(self, threads: int, index_bits: int) -> None:
         self._linear: dict[Value, Linear] = {}
         self._ranges: dict[Value, Range] = {}
         self._loops: dict[Value, LoopBounds] = {}
         self._threads = threads
+        self._bits = index_bits
 
     def declare(self, value: Value, range: Range) -> None:
         """Makes `value` an atom of that range."""
@@ -121,7 +122,7 @@ class Integers:
 
     def declare_extent(self, value: Value, multiple: int = 1) -> None:
         """A dynamic dimension, known to be a multiple of a number. A tensor may have no element."""
-        self.declare(value, Range(0, MAX_EXTENT, multiple, 0))
+        self.declare(value, Range(0, min(MAX_EXTENT, (1 << self._bits - 1) - 1), multiple, 0))
 
     def declare_loop(self, variable: Value, lo: Value, hi: Value, step: Value) -> None:
         """The loop variable of `for (v = lo; v < hi; v += step)`, inside the body."""
@@ -195,7 +196,7 @@ class Integers:
             case "convert":
                 source = op.operands[0].type
                 if isinstance(source, ScalarType):
-                    self.declare(result, _range_of_type(source))
+                    self.declare(result, _range_of_type(source, self._bits))
             case "add" | "sub":
                 lhs, rhs = (self.linear(v) for v in op.operands)
                 self._linear[result] = lhs.plus(rhs, 1 if op.name == "add" else -1)
@@ -225,19 +226,26 @@ class Integers:
             self.declare(result, self.range(lhs).times(self.range(rhs)))
 
     def _quotient(self, name: str, result: Value, lhs: Value, rhs: Value) -> None:
-        """Divisions that come out even keep a linear form."""
+        """Divisions that come out even keep a linear form, if what is divided cannot have wrapped on the way."""
         divisor = self.constant(rhs)
         if name not in ("div", "rem") or not divisor:
             return
         form = self.linear(lhs)
         whole = self.range(form)
-        if name == "rem" and whole.multiple % divisor == 0:
+        # What wraps keeps its remainder by a power of two.
+        if name == "rem" and whole.multiple % divisor == 0 and (abs(divisor).bit_count() == 1 or self._fits(whole)):
             self._linear[result] = Linear({}, 0)
+        elif not self._fits(whole):
+            return
         elif name == "rem" and whole.modulus % divisor == 0 and whole.lo is not None and whole.lo >= 0:
             self._linear[result] = Linear({}, _reduced(whole.residue, abs(divisor)))
         elif name == "div" and all(c % divisor == 0 for c in (*form.terms.values(), form.constant)):
             terms = {a: truncated_division(c, divisor) for a, c in form.terms.items()}
             self._linear[result] = Linear(terms, truncated_division(form.constant, divisor))
+
+    def _fits(self, range: Range) -> bool:
+        half = 1 << self._bits - 1
+        return range.lo is not None and range.hi is not None and -half <= range.lo and range.hi < half
 
     def _context(self, field: str) -> Range:
         name, _, axis = field.partition(".")
@@ -267,7 +275,7 @@ def of_kernel(kernel: Kernel, believed: frozenset[str] = frozenset()) -> Integer
     An assumed divisor is for whoever relies on it to use and to require, so it is no fact but for the dimensions
     `believed`.
     """
-    facts = Integers(kernel.threads)
+    facts = Integers(kernel.threads, kernel.index_bits)
     for param in kernel.params:
         if param.kind == "dim":
             known = param.name not in kernel.assumed or param.name in believed
@@ -349,8 +357,9 @@ _TRANSFER: Mapping[str, Callable[[Range, Range], Range]] = {
 }
 
 
-def _range_of_type(type: ScalarType) -> Range:
-    if type.kind is Kind.UINT:
+def _range_of_type(type: ScalarType, index_bits: int) -> Range:
+    """What a value of the type is as an index: one that is too large for it wraps."""
+    if type.kind is Kind.UINT and type.bits < index_bits:
         return Range(0, (1 << type.bits) - 1)
     if type.kind is Kind.INT and type.bits < 64:
         return Range(-(1 << type.bits - 1), (1 << type.bits - 1) - 1)

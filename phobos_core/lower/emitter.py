@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.folding import ARITHMETIC, COMMUTATIVE, COMPARISONS, NEUTRAL
-from phobos_core.ir.integers import Integers
+from phobos_core.ir.integers import Integers, Range
 from phobos_core.ir.intervals import Intervals
 from phobos_core.ir.module import Op, Value
 from phobos_core.ir.types import TileType
@@ -93,7 +93,7 @@ class Emitter:
                 return rhs
             if a is not None and b is not None and name in ARITHMETIC and not (name in ("div", "rem") and b == 0):
                 return self.index(ARITHMETIC[name](a, b))
-            if name in ("min", "max"):
+            if name in ("min", "max") and self._unwrapped(lhs) and self._unwrapped(rhs):
                 difference = self.facts.linear(rhs).minus(self.facts.linear(lhs))
                 if self.facts.never_negative(difference):
                     return lhs if name == "min" else rhs
@@ -111,6 +111,15 @@ class Emitter:
         value = self.build.binary(name, lhs, rhs)
         self.exact.observe(self.build.ops[-1])
         return value
+
+    def _unwrapped(self, value: Value) -> bool:
+        """Whether a value is its linear form, not only but for a wrap of its bits, and so are the atoms of that."""
+        form, whole = self.facts.linear(value), self.exact.of_type(INDEX)
+        if any(self.exact.of(atom) == whole and self.facts.range(atom) != Range() for atom in form.terms):
+            return False
+        ends = [sorted(c * end for end in self.exact.of(atom)) for atom, c in form.terms.items()]
+        least, most = (form.constant + sum(each[side] for each in ends) for side in (0, 1))
+        return whole[0] <= least and most <= whole[1]
 
     def add(self, lhs: Value, rhs: Value) -> Value:
         return self.binary("add", lhs, rhs)

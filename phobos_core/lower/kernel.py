@@ -47,7 +47,7 @@ def lower(
     env = config | bound
     _check_requirements(kernel, env, line)
     threads = kernel.launch.threads
-    emit = Emitter(Integers(threads), Intervals(threads, index_bits), index_bits)
+    emit = Emitter(Integers(threads, index_bits), Intervals(threads, index_bits), index_bits)
     limit = TARGETS[target].shared_per_block if kernel.dynshared else STATIC_SHARED_LIMIT
     effects = effects_of(kernel, view_roots(kernel.body))
     c = Context(emit, lines, limit, env.get("TILE_K"), target, threads, lower_expr, effects=effects)

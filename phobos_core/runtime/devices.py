@@ -48,17 +48,22 @@ def launch(
     grid: Sequence[int] | int,
     values: Sequence[object],
     max_instructions: int | None = None,
+    schedule: int | None = None,
 ) -> list[Finding]:
-    """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified."""
+    """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified.
+
+    `schedule` is the seed of the order in which the emulator runs warps and blocks."""
     if max_instructions is not None and (device != "emulator" or max_instructions < 1):
         raise LaunchError("`max_instructions` is a positive number, for the device `emulator`")
+    if schedule is not None and device != "emulator":
+        raise LaunchError(f"a schedule is of the emulator; device `{device}` has an order of its own")
     bound = _bound(translated, grid, values)
     match device:
         case "reference":
             assert translated.kernel is not None
             return on_reference(translated.request, bound, translated.kernel.index_bits)
         case "emulator":
-            _emulator(translated, bound, max_instructions)
+            _emulator(translated, bound, max_instructions, schedule)
             return []
         case "cuda":
             raise LaunchError("device `cuda` is not supported yet; `reference` and `emulator` are")
@@ -71,9 +76,10 @@ def profile(
     grid: Sequence[int] | int,
     values: Sequence[object],
     max_instructions: int | None = None,
+    schedule: int | None = None,
 ) -> Profile:
     """Runs the kernel on the emulator, changing the arrays in place, and counts what it does to shared memory."""
-    result = _emulator(translated, _bound(translated, grid, values), max_instructions, profile=True)
+    result = _emulator(translated, _bound(translated, grid, values), max_instructions, schedule, profile=True)
     traffic = [
         SharedTraffic(s.line, s.instruction, 8 * s.size, s.warps, s.phases, s.passes, s.degree) for s in result.shared
     ]
@@ -115,7 +121,12 @@ def on_reference(request: Request, bound: Bound, index_bits: int) -> list[Findin
 
 
 def _emulator(
-    translated: Translated, bound: Bound, max_instructions: int | None, *, profile: bool = False
+    translated: Translated,
+    bound: Bound,
+    max_instructions: int | None,
+    schedule: int | None,
+    *,
+    profile: bool = False,
 ) -> emulator.Result:
     kernel, source = translated.kernel, translated.request.source
     assert kernel is not None
@@ -132,6 +143,7 @@ def _emulator(
             dynamic_shared=dynamic_shared,
             max_steps=max_instructions,
             profile=profile,
+            schedule=schedule,
         )
     except emulator.LaunchError as error:
         raise LaunchError(str(error)) from error
@@ -150,7 +162,8 @@ def placed(source: Source, finding: emulator.Finding) -> Finding:
     if finding.other_line is not None and finding.other_line != finding.line:
         related = (Related(*line_span(source, finding.other_line), "the other access"),)
     help = ADVICE.get(finding.kind)
-    return Finding(source, Diagnostic(finding.kind, "error", start, end, finding.message + where, related, help))
+    message = finding.message + where + finding.under
+    return Finding(source, Diagnostic(finding.kind, "error", start, end, message, related, help))
 
 
 def _coordinates(at: tuple[int, int, int]) -> str:

@@ -192,6 +192,37 @@ def test_a_profile_needs_the_emulator(phobos: Phobos, saxpy: Path, arrays: Any) 
     assert "--profile needs --device emulator" in ran.err
 
 
+RACY = """\
+@launch(64)
+kernel racy(O: tensor<i32>[64]) {
+  var s: tile<i32>[1, 64]
+  s[0, ctx.thread] = ctx.thread
+  O[ctx.thread] = s[0, 63 - ctx.thread]
+}
+"""
+
+
+def test_a_finding_under_a_schedule_names_its_seed(phobos: Phobos, tmp_path: Path) -> None:
+    (tmp_path / "racy.ph").write_text(RACY)
+    np.save("o.npy", np.zeros(64, np.int32))
+    ran = phobos("run", "racy.ph", "--schedule", "17", "--grid", "1", "O=o.npy")
+    assert ran.status == 1
+    assert "(schedule 17)" in ran.out
+
+
+def test_a_run_under_a_schedule_gives_the_same(phobos: Phobos, saxpy: Path, arrays: Any) -> None:
+    x, y = arrays
+    ran = phobos("run", saxpy, "--schedule", "3", "--grid", "3", "X=x.npy", "Y=y.npy", "a=2", "--save", "Y=out.npy")
+    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    np.testing.assert_array_equal(np.load("out.npy"), 2 * x + y)
+
+
+def test_a_schedule_needs_the_emulator(phobos: Phobos, saxpy: Path, arrays: Any) -> None:
+    ran = phobos("run", saxpy, "--schedule", "1", "--device", "reference", "--grid", "1", "X=x.npy", "Y=y.npy", "a=1")
+    assert (ran.status, ran.out) == (2, "")
+    assert "--schedule needs --device emulator" in ran.err
+
+
 def test_a_profile_of_a_kernel_without_shared_memory(phobos: Phobos, saxpy: Path, arrays: Any) -> None:
     ran = phobos("run", saxpy, "--profile", "--grid", "3", "X=x.npy", "Y=y.npy", "a=1")
     assert (ran.status, ran.err) == (0, "")

@@ -67,7 +67,8 @@ def declare_view(p: Program) -> None:
     place = p.pick(sources)
     name = p.fresh("v")
     p.emit(f"let {name} = {slice_of(p, place, shape)}")
-    p.places.append(Place(name, element, shape, "view", place.writable))
+    inside = place.kind == "tile" or (p.in_range and place.kind == "tensor")
+    p.places.append(Place(name, element, shape, "view", place.writable, root=place.memory, inside=inside))
     return None
 
 
@@ -78,7 +79,7 @@ def declare_flat(p: Program) -> None:
     tile = p.pick(tiles)
     name = p.fresh("f")
     p.emit(f"let {name} = flat({tile.name})")
-    p.places.append(Place(name, tile.element, (1, elements(tile.shape)), "view", True))
+    p.places.append(Place(name, tile.element, (1, elements(tile.shape)), "view", True, root=tile.memory))
     return None
 
 

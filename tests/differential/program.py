@@ -7,7 +7,7 @@ no cap; they are masked before they become floats.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -23,6 +23,8 @@ UNSIGNED = ("u8", "u16", "u32")
 # The largest magnitude below which sums of integers are exact.
 EXACT = {"f32": 2**24, "f16": 2**11, "bf16": 2**8, "f64": 2**50}
 CAP = 4
+# How far a value may differ, and what the control around a statement depends on.
+UNIFORM, WARP, LANE = 0, 1, 2
 EXTENTS = [1, 2, 3, 4, 5, 7, 8, 12, 16]
 
 
@@ -36,10 +38,16 @@ class Place:
     kind: str  # "tile", "view" or "tensor"
     writable: bool
     dims: tuple[str, ...] = ()
+    root: str = ""  # what a view is a view of
+    inside: bool = True  # all of it exists, so that single elements may be read and written
 
     @property
     def rank(self) -> int:
         return len(self.shape)
+
+    @property
+    def memory(self) -> str:
+        return self.root or self.name
 
 
 @dataclass(frozen=True)
@@ -48,12 +56,37 @@ class Value:
     bound: int  # of a float's magnitude; 0 for integers
 
 
+@dataclass(frozen=True)
+class Scalar:
+    """A value of each thread, as an expression or a name; `bound` as of a `Value`."""
+
+    text: str
+    type: str  # "index", "bool" or an element type
+    spread: int
+    bound: int = 0
+    mutable: bool = False
+
+
 @dataclass
 class Program:
+    """`uses` says of the memory that single threads use since the last barrier whether each keeps to its own elements,
+    by which division of them, or they read each other's: the two never meet without a barrier between."""
+
     draw: Any
     inputs: list[Place]
     in_range: bool  # slices of inputs stay inside the extents
     approximate: bool = False
+    threads: int = 256
+    statements: Sequence[Callable[[Program], None]] = ()  # of nested bodies
+    control: int = UNIFORM
+    uses: dict[str, str] = field(default_factory=dict)
+    scalars: list[Scalar] = field(default_factory=list)
+    functions: list[str] = field(default_factory=list)
+    extras: set[str] = field(default_factory=set)  # parameters and attributes that statements ask for
+    may_return: bool = True
+    left: bool = False  # some blocks may have ended
+    inlined: int = 0  # bodies of functions around
+    marks: list[tuple[int, int]] = field(default_factory=list)  # lines of uniform control, with their depth
     places: list[Place] = field(default_factory=list)
     integers: list[str] = field(default_factory=list)  # uniform scalars of small magnitude
     variables: list[str] = field(default_factory=list)  # of the loops around
@@ -78,18 +111,43 @@ class Program:
         self.names += 1
         return f"{prefix}{self.names}"
 
+    @property
+    def whole_warps(self) -> bool:
+        return self.threads % 32 == 0
+
     def emit(self, text: str) -> None:
+        if self.control == UNIFORM and not self.inlined and not text.startswith("}"):
+            self.marks.append((len(self.lines), self.depth))
         self.lines.append("  " * self.depth + text)
 
+    def barrier(self) -> None:
+        self.emit("barrier()")
+        self.uses = {}
+
+    def settle(self) -> None:
+        """Before the control of a whole CTA splits, meets or turns back."""
+        if self.uses and self.control == UNIFORM:
+            self.barrier()
+
     @contextmanager
-    def block(self, head: str, tail: str = "}") -> Iterator[None]:
+    def scope(self) -> Iterator[None]:
         """What is declared inside goes out of scope at the end."""
-        self.emit(head)
-        places, integers, variables = list(self.places), list(self.integers), list(self.variables)
-        self.depth += 1
+        kept = list(self.places), list(self.integers), list(self.variables), list(self.scalars), self.control
         yield
-        self.depth -= 1
-        self.places, self.integers, self.variables = places, integers, variables
+        self.places, self.integers, self.variables, self.scalars, self.control = kept
+
+    @contextmanager
+    def block(self, head: str, tail: str = "}", control: int = UNIFORM) -> Iterator[None]:
+        """The control inside is at least as varying as that around."""
+        if control == UNIFORM:
+            self.settle()
+        self.emit(head)
+        with self.scope():
+            self.control = max(self.control, control)
+            self.depth += 1
+            yield
+            self.settle()
+            self.depth -= 1
         if tail:
             self.emit(tail)
 

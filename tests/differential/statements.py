@@ -204,6 +204,7 @@ def accumulate(p: Program) -> None:
             p.places.append(Place(name, element, (count, k), "tile" if keyword == "var" else "view", keyword == "var"))
         if p.chance(3):
             body(p, 1)
+            p.settle()
         p.emit(f"{total.name} += dot_t({names[0]}, {names[1]})")
         p.loops -= 1
     p.places.append(total)
@@ -212,7 +213,9 @@ def accumulate(p: Program) -> None:
 
 
 def jump(p: Program) -> None:
-    word = p.pick(["break", "continue", "return"] if p.chance(4) else ["break", "continue"])
+    p.settle()
+    word = p.pick(["break", "continue", "return"] if p.may_return and p.chance(4) else ["break", "continue"])
+    p.left |= word == "return"
     p.emit(f"if {'ctx.block.x == 1' if p.chance(8) else test(p)} {{ {word} }}")
 
 
@@ -242,4 +245,4 @@ STATEMENTS: list[Callable[[Program], None]] = [
 
 def body(p: Program, most: int) -> None:
     for _ in range(p.integer(1, most)):
-        p.pick(STATEMENTS)(p)
+        p.pick(p.statements)(p)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -39,6 +39,62 @@ kernel k(T: tensor<i32>[M, N], V: tensor<f16>[N], X: tensor<i32>[2, 8], O: tenso
     around, beside = np.pad(table, 8), np.pad(vector, 8)
     np.testing.assert_array_equal(out, around[8 + row, 8 + column :][:8][at])
     np.testing.assert_array_equal(other, beside[8 + column :][:8][at])
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_gather_from_outside_a_view_leaves_other_blocks_alone(device: str) -> None:
+    """What lies outside is not read at all: here another block stores there."""
+    source = """\
+@launch(32)
+kernel k(T: tensor<i32>[4, 8], X: tensor<i32>[2, 8], O: tensor<i32>[4, 8], row: i32) {
+  let t = T[ctx.block.x * 2 :+ 2, :]
+  if ctx.thread < 16 { t[ctx.thread / 8, ctx.thread % 8] = ctx.thread + 1 }
+  barrier()
+  O[ctx.block.x * 2 :+ 2, :] = gather(t[row :+ 1, 0 :+ 8], X[:, :])
+}
+"""
+    at = np.random.default_rng(0).permutation(16).reshape(2, 8).astype(np.int32) % 8
+    mine = np.arange(1, 17).reshape(2, 8)
+    for row in (-17, -1, 0, 1, 2):
+        table, out = np.zeros((4, 8), np.int32), np.ones((4, 8), np.int32)
+        launch(device, source, table, at, out, row, grid=2)
+        expected = mine[row][at] if 0 <= row < 2 else np.zeros((2, 8))
+        np.testing.assert_array_equal(out, np.tile(expected, (2, 1)), err_msg=str(row))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("bits", [32, 64])
+def test_a_clamped_index_that_has_wrapped(device: Literal["reference", "emulator"], bits: Literal[32, 64]) -> None:
+    """What is loaded, and products, may wrap: a clamp stays, and a remainder of a multiple is not 0 for sure."""
+    source = """\
+@launch(32)
+kernel k(B: tensor<u32>[32], W: tensor<i64>[32], X: tensor<i32>[20], O: tensor<i64>[5, 32]) {
+  let t = ctx.thread
+  let b = B[t]
+  let w = W[t]
+  O[0, t] = X[min(max(b, 0), 19)]
+  O[1, t] = max(b * b, 0)
+  O[2, t] = w * 3 % 3
+  O[3, t] = w * 6 / 3
+  O[4, t] = max(ctx.thread * 1073741824 * 1073741824, 5)
+}
+"""
+    rng = np.random.default_rng(0)
+    b = rng.integers(0, 2**32, 32).astype(np.uint32)
+    w = rng.integers(-(2**63), 2**63, 32)
+    x, o = rng.integers(-50, 50, 20).astype(np.int32), np.zeros((5, 32), np.int64)
+    index: Any = np.int64 if bits == 64 else np.int32
+    (kernel,) = phobos.compile_text(source, index_bits=bits).values()
+    kernel.launch((1,), b, w, x, o, device=device)
+    with np.errstate(over="ignore"):
+        wide, data, t = b.astype(index), w.astype(index), np.arange(32).astype(index)
+        product = data * index(3)
+        remainder = product - (np.abs(product) // 3 * np.sign(product)).astype(index) * index(3)
+        sixfold = data * index(6)
+        third = (np.abs(sixfold) // 3 * np.sign(sixfold)).astype(index)
+        far = t * index(1073741824) * index(1073741824)
+        want = [x[np.clip(wide, 0, 19)], np.maximum(wide * wide, 0), remainder, third, np.maximum(far, 5)]
+    np.testing.assert_array_equal(o, np.array(want))
 
 
 @pytest.mark.parametrize("device", DEVICES)
@@ -183,3 +239,48 @@ kernel k(A: tensor<f32>[5, 8], B: tensor<f32>[5, 5], O: tensor<f32>[5, 8]) {{
     expected = b @ a
     expected[np.arange(5), a.argmax(axis=1)] = 99.0
     np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("threads", [7, 33, 64])
+def test_a_transposition_whose_patches_the_threads_do_not_divide(device: str, threads: int) -> None:
+    """Threads without a last patch have others all the same."""
+    source = f"""\
+@launch({threads})
+kernel k(X: tensor<f32>[P, 24], O: tensor<f32>[24, 16]) {{
+  let x = X[0 :+ 16, :]
+  var s: tile<f32>[24, 16] = transpose(x)
+  O[:, :] = s
+}}
+"""
+    x, o = np.arange(480, dtype=np.float32).reshape(20, 24), np.zeros((24, 16), np.float32)
+    launch(device, source, x, o)
+    np.testing.assert_array_equal(o, x[:16].T)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_loop_that_carries_tiles_in_registers_is_left_early(device: str) -> None:
+    source = """\
+@launch(32)
+kernel k(X: tensor<f32>[4, 32], N: tensor<f32>[M], O: tensor<f32>[4, 1], P: tensor<f32>[4, 32]) {
+  var acc: tile<f32>[4, 32] = X[:, :]
+  var c: tile<f32>[4, 1] = -1.0
+  for k in range(0, M) {
+    c += rowsum(acc)
+    if N[k] == 3.0 { break }
+    if N[k] == 5.0 { continue }
+    acc = acc + c
+  }
+  O[:, :] = c
+  P[:, :] = acc
+}
+"""
+    rng = np.random.default_rng(0)
+    x, n = rng.integers(-1, 2, (4, 32)).astype(np.float32), np.array([1, 5, 3, 1], np.float32)
+    o, p = np.zeros((4, 1), np.float32), np.zeros((4, 32), np.float32)
+    launch(device, source, x, n, o, p)
+    total = x.sum(1, keepdims=True)
+    first = total - 1
+    second = first + (x + first).sum(1, keepdims=True)
+    np.testing.assert_array_equal(p, x + first)
+    np.testing.assert_array_equal(o, second + (x + first).sum(1, keepdims=True))

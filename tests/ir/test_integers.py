@@ -13,7 +13,7 @@ class Facts:
 
     def __init__(self) -> None:
         self.build = Builder()
-        self.facts = Integers(threads=256)
+        self.facts = Integers(threads=256, index_bits=64)
 
     def const(self, value: int) -> Value:
         return self._seen(self.build.index(value))
