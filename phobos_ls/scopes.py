@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -16,26 +17,42 @@ OF_THE_KERNEL = (SymbolKind.DIM, SymbolKind.CONSTANT)
 
 
 def item_at(snapshot: Snapshot, offset: int) -> PlacedKernel | PlacedFunction | None:
+    """The item around an offset. One that is not closed yet goes on behind its last word."""
     items: list[PlacedKernel | PlacedFunction] = [*snapshot.kernels(), *snapshot.checked.library.placed]
-    return next((i for i in items if i.offset <= offset <= i.offset + i.ast.span.end), None)
+    before = (item for item in items if item.offset <= offset)
+    last = max(before, key=lambda item: item.offset, default=None)
+    if last is None or offset <= last.offset + last.ast.span.end:
+        return last
+    end = last.offset + last.ast.span.end
+    gap = snapshot.text[end:offset]
+    open_ = isinstance(last.ast.body, ast.Block) and not snapshot.text[:end].endswith(b"}")
+    goes_on = open_ or (not isinstance(last.ast.body, ast.Block) and b"\n" not in gap)
+    return last if goes_on and not gap.strip() else None
 
 
 def names_at(snapshot: Snapshot, offset: int) -> Iterator[str]:
     """The values in scope: not functions, nor words of the language."""
     match item_at(snapshot, offset):
         case PlacedKernel() as kernel:
-            yield from (symbol.name for symbol in symbols_in_scope(kernel, offset - kernel.offset))
+            known = [symbol.name for symbol in symbols_in_scope(kernel, offset - kernel.offset)]
+            yield from dict.fromkeys((*known, *names_written(snapshot, kernel, offset)))
         case PlacedFunction() as function:
-            yield from definitions_before(function, offset - function.offset)
+            yield from definitions_before(snapshot, function, offset)
 
 
-def definitions_before(function: PlacedFunction, offset: int) -> dict[str, Definition]:
-    """What a function binds before an offset, its own parameters too."""
-    blocks = list(blocks_around(function.ast.body, offset)) if isinstance(function.ast.body, ast.Block) else []
+def definitions_before(snapshot: Snapshot, function: PlacedFunction, offset: int) -> dict[str, Definition]:
+    """What a function binds before an offset, its own parameters too. A name is bound behind its statement."""
+    at = offset - function.offset
+    blocks = list(blocks_around(function.ast.body, at)) if isinstance(function.ast.body, ast.Block) else []
     found = {}
     for definition in function.facts.definitions:
         span = definition.span
-        if span.end < offset and (definition.kind == "parameter" or any(_declares(b, span) for b in blocks)):
+        if definition.kind == "parameter":
+            seen = span.end < at
+        else:
+            ended = span.end < at and _ended(snapshot, function.offset + span.end, offset)
+            seen = ended and any(_declares(block, span) for block in blocks)
+        if seen:
             found[definition.name] = definition
     return found
 
@@ -55,6 +72,35 @@ def symbols_in_scope(kernel: PlacedKernel, offset: int) -> Iterator[Symbol]:
         visible[symbol.name] = symbol
     names = {s.name: s for s in kernel.symbols if s.kind in OF_THE_KERNEL}
     yield from {**names, **visible}.values()
+
+
+def names_written(snapshot: Snapshot, kernel: PlacedKernel, offset: int) -> Iterator[str]:
+    """What the text of a kernel binds before an offset, also where the checker could not come to it."""
+    yield from (param.name.text for param in kernel.ast.params if param.name.text)
+    yield from dimensions_written(kernel.ast)
+    for block in blocks_around(kernel.ast.body, offset - kernel.offset):
+        for name in (each.name for each in block.body if isinstance(each, (ast.Let, ast.Var))):
+            end = kernel.offset + name.span.end
+            if end < offset and _ended(snapshot, end, offset):
+                yield name.text
+
+
+def _ended(snapshot: Snapshot, start: int, offset: int) -> bool:
+    """Whether a statement that binds a name at `start` has an end before the offset: its value is written there."""
+    return re.search(rb"[\r\n;{]", snapshot.text[start:offset]) is not None
+
+
+def dimensions_written(kernel: ast.Kernel) -> Iterator[str]:
+    """The dynamic dimensions that the parameters name."""
+    searched = {
+        argument.name.text
+        for attribute in kernel.attributes
+        for argument in attribute.args
+        if isinstance(argument, ast.SearchArg)
+    }
+    types = (param.type for param in kernel.params if isinstance(param.type, ast.ShapedTypeExpr))
+    dims = dict.fromkeys(dim.text for type_ in types for dim in type_.dims if isinstance(dim, ast.Name))
+    yield from (name for name in dims if name not in searched)
 
 
 def blocks_around(block: ast.Block, offset: int) -> Iterator[ast.Block]:

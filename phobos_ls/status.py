@@ -70,6 +70,8 @@ class StatusItem:
         return self._tools[place]
 
     def of(self, uri: str) -> Status:
+        document = self._session.documents.get(uri)
+        uri = uri if document is None else document.uri  # clients write one in several ways
         builds, settings = self._session.builds, self._session.settings(uri)
         pending, failures = builds.pending(uri), builds.failures(uri)
         if builds.checking(uri):

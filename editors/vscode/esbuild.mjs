@@ -14,5 +14,6 @@ const tests = process.argv.indexOf('--tests');
 if (tests < 0) {
   await build({ ...common, entryPoints: ['src/extension.ts'], outfile: 'dist/extension.js', minify: true });
 } else {
-  await build({ ...common, entryPoints: ['test/served.ts', 'test/standin.ts', 'test/old.ts', 'test/missing.ts'], outdir: process.argv[tests + 1], sourcemap: 'inline' });
+  const entryPoints = ['served', 'standin', 'missing'].map((name) => `test/${name}.ts`);
+  await build({ ...common, entryPoints, outdir: process.argv[tests + 1], sourcemap: 'inline' });
 }

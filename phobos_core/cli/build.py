@@ -19,7 +19,7 @@ from phobos_core.report.as_json import build_json
 from phobos_core.report.diagnostics import summary
 from phobos_core.report.model import Assembler, KernelReport, Toolchain
 from phobos_core.report.source import Finding, in_order
-from phobos_core.runtime.build import Built, build
+from phobos_core.runtime.build import build
 from phobos_core.runtime.compiler import Artifact, Compiled, Request, compile_kernel, llvm_version
 from phobos_core.runtime.configurations import configurations
 from phobos_core.toolchain import ptxas, sass
@@ -69,13 +69,10 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     outputs = Outputs(
         Path(arguments.output), {f.source.name: f.stem for f in sources.files}, named=arguments.config != "first"
     )
-    if checked.failed:
-        built = Built((), ())
-    else:
-        requests = list(_requests(checked, emit, tools))
-        outputs.require_own(requests)
-        progress = Progress(messages, len(requests))
-        built = build(requests, compile_kernel, lambda one, all: _mapped(one, all, arguments.jobs, progress))
+    requests = list(_requests(checked, emit, tools))
+    outputs.require_own(requests)
+    progress = Progress(messages, len(requests))
+    built = build(requests, compile_kernel, lambda one, all: _mapped(one, all, arguments.jobs, progress))
     reports = _write(built.results, outputs)
     findings = found.denied(in_order([*checked.findings, *built.findings]), arguments.deny)
     if os.environ.get("PHOBOS_LOG") == "debug":
@@ -93,7 +90,7 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         _show(reports, findings, arguments.format, output)
         for target in (target for target, tool in tools.items() if tool is None and reports):
             messages.line(f"{messages.style('note', 'note')}: {ptxas.why_none(target)}")
-    return found.status_of(findings, arguments.exit_zero)
+    return files.status_with(sources, found.status_of(findings, arguments.exit_zero))
 
 
 def _require_tools(emit: Sequence[Artifact], deny: Sequence[str], tools: Mapping[str, ptxas.Ptxas | None]) -> None:
@@ -110,8 +107,9 @@ def _require_tools(emit: Sequence[Artifact], deny: Sequence[str], tools: Mapping
 def _requests(
     checked: CheckedSources, emit: tuple[Artifact, ...], tools: Mapping[str, ptxas.Ptxas | None]
 ) -> Iterator[Request]:
+    """Every kernel of the files without an error: one file's mistake is no reason to leave out the others."""
     for options, file in checked.files:
-        for placed in file.kernels:
+        for placed in () if file.failed else file.kernels:
             for config in configurations(placed.kernel, options):
                 yield Request(
                     file.source,

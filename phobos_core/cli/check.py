@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from phobos_core.cli import findings as found
 from phobos_core.cli.compilation import Compilation, check_sources
-from phobos_core.cli.files import find_sources
+from phobos_core.cli.files import find_sources, status_with
 from phobos_core.cli.status import Status
 from phobos_core.cli.terminal import Output
 from phobos_core.report.diagnostics import check_json, summary
@@ -27,4 +27,4 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         if arguments.format == "text":
             count = f"{len(sources.files)} file{'' if len(sources.files) == 1 else 's'}"
             output.line(summary(findings) or f"{count} checked, nothing wrong")
-    return found.status_of(findings, arguments.exit_zero)
+    return status_with(sources, found.status_of(findings, arguments.exit_zero))

@@ -32,6 +32,8 @@ from phobos_core.runtime.options import near
 def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     if arguments.profile and arguments.device != "emulator":
         raise CommandError(f"--profile needs --device emulator: `{arguments.device}` does not see single accesses")
+    if arguments.max_instructions is not None and arguments.device != "emulator":
+        raise CommandError(f"--max-instructions needs --device emulator: `{arguments.device}` counts none")
     asked = Compilation.of(arguments)
     if len(asked.options) > 1 or arguments.config == "all":
         raise CommandError("`phobos run` runs one configuration for one target")
@@ -55,9 +57,11 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         remarks: list[Finding] = []
         measured: Profile | None = None
         if arguments.profile:
-            measured = profile(translated, arguments.grid, list(values.values()))
+            measured = profile(translated, arguments.grid, list(values.values()), arguments.max_instructions)
         else:
-            remarks = launch(arguments.device, translated, arguments.grid, list(values.values()))
+            remarks = launch(
+                arguments.device, translated, arguments.grid, list(values.values()), arguments.max_instructions
+            )
     except LaunchError as error:
         raise CommandError(str(error)) from error
     except KernelFault as fault:

@@ -309,5 +309,5 @@ class Engine:
         """The loop at fault is the innermost around all blocks that run once the budget is spent."""
         loop = self.program.flow.loop_around(self.late_blocks)
         site = self.program.blocks[loop[1] if loop else group.block].site
-        message = f"the loop still runs after {self.max_steps} instructions"
+        message = f"the loop still runs after {self.max_steps:,} instructions"
         return self.recorder.halt("endless-loop", message, site, int(group.active.lanes[0]))

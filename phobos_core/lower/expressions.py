@@ -226,14 +226,12 @@ def _gather(c: Context, e: p.Gather) -> Value:
 
 
 def _masked_gather(c: Context, window: Window, indices: Value) -> Value:
-    """From a table that may lie outside its tensor in part: elements that do not exist read as 0.
-
-    In their stead the buffer's first element is read, which exists whatever the table's place.
-    """
+    """From a table that may lie outside its tensor in part, or wholly where it is empty: elements that do not exist
+    read as 0, by an index that reads nothing."""
     emit = c.emit
     assert isinstance(indices.type, TileType)
     shape = indices.type.shape
-    zero, everywhere = emit.index(0), emit.shaped(emit.index(0), shape)
+    zero, nowhere = emit.index(0), emit.shaped(emit.index(-1), shape)
     *rows, last = window.axes
     whole = emit.const(True, BOOL)
     for axis in rows:
@@ -241,9 +239,8 @@ def _masked_gather(c: Context, window: Window, indices: Value) -> Value:
     position = emit.add(emit.convert(indices, INDEX), emit.shaped(last.offset, shape))
     exists = emit.binary("and", emit.shaped(whole, shape), _exists(c, last, position, shape))
     offsets = [*(emit.select(whole, axis.offset, zero) for axis in rows), zero]
-    read = emit.build.gather(window.mem, offsets, emit.select(exists, position, everywhere), c.state[window.base])
-    element = element_of(read.type)
-    return emit.select(exists, read, emit.shaped(emit.const(0.0 if element.is_float else 0, element), shape))
+    found = emit.select(exists, position, nowhere)
+    return emit.build.gather(window.mem, offsets, found, c.state[window.base], partial=True)
 
 
 def _exists(c: Context, axis: WindowAxis, position: Value, shape: tuple[int, ...]) -> Value:

@@ -41,12 +41,13 @@ _LEAST_BYTES = 4
 
 def k_major(kernel: Kernel) -> Kernel:
     """Padded where that fits: the copies then meet no bank twice and read whole sectors."""
-    fit = fits_after(kernel, _FOLLOWING)
-    for padded in (True, False):
-        turned = _k_major(kernel, padded=padded)
-        if turned is kernel or not fit or fits_after(turned, _FOLLOWING):
-            return turned
-    return kernel
+    padded = _k_major(kernel, padded=True)
+    if padded is kernel or fits_after(padded, _FOLLOWING):
+        return padded
+    unpadded = _k_major(kernel, padded=False)
+    if fits_after(unpadded, _FOLLOWING):
+        return unpadded
+    return kernel if fits_after(kernel, _FOLLOWING) else padded
 
 
 def _k_major(kernel: Kernel, *, padded: bool) -> Kernel:

@@ -35,15 +35,30 @@ class KernelFault(RuntimeError):
         return KernelFault, (self.findings,)
 
 
-def launch(device: str, translated: Translated, grid: Sequence[int] | int, values: Sequence[object]) -> list[Finding]:
+# What to do about a finding that the kernel may not be to blame for.
+ADVICE = {
+    "endless-loop": "a loop that does end may take more: `max_instructions` of a launch, `--max-instructions` of"
+    " `phobos run`"
+}
+
+
+def launch(
+    device: str,
+    translated: Translated,
+    grid: Sequence[int] | int,
+    values: Sequence[object],
+    max_instructions: int | None = None,
+) -> list[Finding]:
     """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified."""
+    if max_instructions is not None and (device != "emulator" or max_instructions < 1):
+        raise LaunchError("`max_instructions` is a positive number, for the device `emulator`")
     bound = _bound(translated, grid, values)
     match device:
         case "reference":
             assert translated.kernel is not None
             return on_reference(translated.request, bound, translated.kernel.index_bits)
         case "emulator":
-            _emulator(translated, bound)
+            _emulator(translated, bound, max_instructions)
             return []
         case "cuda":
             raise LaunchError("device `cuda` is not supported yet; `reference` and `emulator` are")
@@ -51,9 +66,14 @@ def launch(device: str, translated: Translated, grid: Sequence[int] | int, value
             raise LaunchError(f"no device `{device}`; there are `reference` and `emulator`")
 
 
-def profile(translated: Translated, grid: Sequence[int] | int, values: Sequence[object]) -> Profile:
+def profile(
+    translated: Translated,
+    grid: Sequence[int] | int,
+    values: Sequence[object],
+    max_instructions: int | None = None,
+) -> Profile:
     """Runs the kernel on the emulator, changing the arrays in place, and counts what it does to shared memory."""
-    result = _emulator(translated, _bound(translated, grid, values), profile=True)
+    result = _emulator(translated, _bound(translated, grid, values), max_instructions, profile=True)
     traffic = [
         SharedTraffic(s.line, s.instruction, 8 * s.size, s.warps, s.phases, s.passes, s.degree) for s in result.shared
     ]
@@ -94,7 +114,9 @@ def on_reference(request: Request, bound: Bound, index_bits: int) -> list[Findin
     return [found("unspecified-value", remark.message, remark.span) for remark in remarks]
 
 
-def _emulator(translated: Translated, bound: Bound, *, profile: bool = False) -> emulator.Result:
+def _emulator(
+    translated: Translated, bound: Bound, max_instructions: int | None, *, profile: bool = False
+) -> emulator.Result:
     kernel, source = translated.kernel, translated.request.source
     assert kernel is not None
     assert translated.ptx is not None
@@ -108,6 +130,7 @@ def _emulator(translated: Translated, bound: Bound, *, profile: bool = False) ->
             bound.grid,
             [*bound.values, *dims],
             dynamic_shared=dynamic_shared,
+            max_steps=max_instructions,
             profile=profile,
         )
     except emulator.LaunchError as error:
@@ -126,7 +149,8 @@ def placed(source: Source, finding: emulator.Finding) -> Finding:
     related: tuple[Related, ...] = ()
     if finding.other_line is not None and finding.other_line != finding.line:
         related = (Related(*line_span(source, finding.other_line), "the other access"),)
-    return Finding(source, Diagnostic(finding.kind, "error", start, end, finding.message + where, related))
+    help = ADVICE.get(finding.kind)
+    return Finding(source, Diagnostic(finding.kind, "error", start, end, finding.message + where, related, help))
 
 
 def _coordinates(at: tuple[int, int, int]) -> str:

@@ -65,13 +65,21 @@ class Kernel:
         assert made is not None
         return Record(_record(to_json(made)))
 
-    def launch(self, grid: Sequence[int] | int, *arguments: object, device: Device = "emulator") -> None:
+    def launch(
+        self,
+        grid: Sequence[int] | int,
+        *arguments: object,
+        device: Device = "emulator",
+        max_instructions: int | None = None,
+    ) -> None:
         """Runs the kernel on `grid` blocks; `arguments` in the order of its parameters, arrays changed in place.
+
+        `max_instructions` is what the emulator runs of the blocks it has at a time before a loop counts as endless.
 
         Raises LaunchError where the arguments do not fit, before anything runs, and KernelFault where the device
         finds the kernel doing something wrong. What the spec leaves unspecified is a RuntimeWarning.
         """
-        for finding in devices.launch(device, self._translated, grid, arguments):
+        for finding in devices.launch(device, self._translated, grid, arguments, max_instructions):
             warnings.warn(rendering.full(finding, PLAIN), RuntimeWarning, stacklevel=2)
 
     def profile(self, grid: Sequence[int] | int, *arguments: object) -> Profile:

@@ -323,6 +323,8 @@ class Builds:
             self._planned_for.pop(uri, None)
             self._counts.pop(uri, None)
             return
+        if event == "opened":
+            self._shown.pop(uri_key(uri), None)  # the names of its lines begin anew
         when = self._session.settings(uri).build
         match event, when:
             case ("configured", _) | ("opened", "onType" | "onSave") | ("changed", "onType"):
@@ -346,6 +348,8 @@ class Builds:
         self.shown(snapshot)
         whole = not any(found.severity == "error" for found in snapshot.checked.diagnostics)
         self._planned_for[document.uri] = snapshot.lines, whole and snapshot.settings.build != "off"
+        if self._session.documents.get(document.uri) is not document:
+            return  # it was closed meanwhile
         tasks = [task() for identity, _, task in wanted if not self._is_done(identity)]
         self._builder.plan(document.uri, tasks, lambda: self._planning.discard(document.uri))
 

@@ -60,17 +60,11 @@ def content_of(snapshot: Snapshot, kernel: PlacedKernel) -> Content:
 
 def _items(snapshot: Snapshot, kernel: PlacedKernel) -> Iterator[Item]:
     yield _item(snapshot, "", kernel.offset, kernel.offset + kernel.ast.span.end)
-    library = snapshot.checked.library
-    texts = {each.ast.name.text: each for each in library.placed if each.callable} if kernel.calls else {}
-    reached: set[str] = set()
-    pending = [name for _, name in kernel.calls]
-    while pending:
-        name = pending.pop()
-        if name in texts and name not in reached:
-            reached.add(name)
-            pending += [called.text for called in texts[name].facts.calls]
-    for name in sorted(reached):
-        yield _item(snapshot, name, texts[name].offset, texts[name].offset + len(texts[name].text))
+    # A kernel's calls are those of the functions that it calls too.
+    called = {name for _, name in kernel.calls}
+    placed = {each.ast.name.text: each for each in snapshot.checked.library.placed if each.callable} if called else {}
+    for name in sorted(called & placed.keys()):
+        yield _item(snapshot, name, placed[name].offset, placed[name].offset + len(placed[name].text))
 
 
 def _item(snapshot: Snapshot, name: str, start: int, end: int) -> Item:

@@ -1,7 +1,7 @@
 """Feature: what can be done about the code under the cursor.
 
 For a diagnostic: its fixes, each tried before it is offered, and its explanation. For code that is right: the
-rewritings of `fixes.refactorings`. For the file: all preferred fixes in one edit, worked out when it is chosen.
+rewritings of `fixes.refactorings`. For the file: all fixes that are no guess in one edit, worked out when it is chosen.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types as lsp
 from pygls.capabilities import get_capability
@@ -17,12 +17,11 @@ from pygls.capabilities import get_capability
 from phobos_core.language.codes import CODES, Stage
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_ls.edits import line_edits, workspace_edit
-from phobos_ls.fixes.problem import Change, Fix, Problem
-from phobos_ls.fixes.refactorings import refactorings
-from phobos_ls.fixes.table import FIXES
-from phobos_ls.fixes.trial import applied, helps
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.unused import UNUSED, unused_names
+
+if TYPE_CHECKING:
+    from phobos_ls.fixes.problem import Change, Fix
 
 FIX_ALL = "source.fixAll.phobos"
 EXPLAIN, APPLY = "phobos.explain", "phobos.applyEdit"
@@ -122,6 +121,11 @@ def _of_builds(snapshot: Snapshot, told: Sequence[lsp.Diagnostic]) -> Iterator[D
 
 def fixes(snapshot: Snapshot, found: Diagnostic) -> Iterator[Fix]:
     """Those that help, tried one by one."""
+    # Loaded here, as below: the server starts without what only a mistake asks for.
+    from phobos_ls.fixes.problem import Problem
+    from phobos_ls.fixes.table import FIXES
+    from phobos_ls.fixes.trial import helps
+
     fixer = FIXES.get(found.code)
     problem = Problem(snapshot, found)
     groups, titles = set(), set()
@@ -174,6 +178,8 @@ def _text_edit(snapshot: Snapshot, change: Change) -> lsp.TextEdit:
 def _refactorings(
     snapshot: Snapshot, start: int, end: int, kind: lsp.CodeActionKind, client: Client
 ) -> Iterator[lsp.CodeAction]:
+    from phobos_ls.fixes.refactorings import refactorings
+
     for found in refactorings(snapshot, start, end):
         if kind.value.endswith(found.kind):
             yield _edited(snapshot, kind, found.fix, client)
@@ -183,7 +189,7 @@ def _refactorings(
 
 
 def _fix_all(snapshot: Snapshot, client: Client, *, sought: bool) -> Iterator[lsp.CodeAction]:
-    action = lsp.CodeAction("Apply every preferred fix in this file", kind=FIX_ALL)
+    action = lsp.CodeAction("Apply every sure fix in this file", kind=FIX_ALL)
     if client.resolves:
         action.data = {"uri": snapshot.uri, "version": snapshot.version, "action": FIX_ALL}
         yield action
@@ -198,7 +204,8 @@ def _all_fixed(snapshot: Snapshot, client: Client) -> lsp.WorkspaceEdit:
 
 
 def fixed(snapshot: Snapshot) -> Snapshot:
-    """The file with a preferred fix for each error that has one; also for those that fixes bring to light."""
+    """The file with a preferred fix for each error that has one and where that is no guess; also for those that fixes
+    bring to light. Editors apply this when a file is saved, and nobody looks."""
     seen = {snapshot.text}
     while len(seen) < MOST_ROUNDS:
         snapshot.checkpoint()
@@ -211,9 +218,11 @@ def fixed(snapshot: Snapshot) -> Snapshot:
 
 
 def _one_fixed(snapshot: Snapshot) -> Snapshot | None:
+    from phobos_ls.fixes.trial import applied
+
     for found in snapshot.checked.diagnostics:
         if found.severity == "error":
-            preferred = next((fix for fix in fixes(snapshot, found) if fix.preferred), None)
-            if preferred is not None:
-                return applied(snapshot, preferred.changes)
+            sure = next((fix for fix in fixes(snapshot, found) if fix.preferred and not fix.guess), None)
+            if sure is not None:
+                return applied(snapshot, sure.changes)
     return None

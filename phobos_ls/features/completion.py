@@ -23,7 +23,7 @@ from phobos_core.language.formats import FORMATS
 from phobos_core.language.types import CONVERSIONS, I8, SPELLED
 from phobos_ls import words
 from phobos_ls.features.signature import Call, call_around
-from phobos_ls.scopes import definitions_before, item_at, symbols_in_scope
+from phobos_ls.scopes import definitions_before, dimensions_written, item_at, names_written, symbols_in_scope
 from phobos_ls.snapshot import Snapshot
 
 TRIGGERS = (".", "@", "<")
@@ -97,6 +97,9 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
     before = _line_before(snapshot, offset)
     if b"//" in before:
         return
+    if (over := _OVER.search(before)) is not None:
+        yield from _groups(b"." in over[0])
+        return
     if (ctx := _CTX.search(before)) is not None:
         yield from _ctx_fields(bytes(ctx[1]))
         return
@@ -133,16 +136,19 @@ def _line_before(snapshot: Snapshot, offset: int) -> bytes:
     return snapshot.text[snapshot.lines.starts[snapshot.lines.position(offset).line] : offset]
 
 
+def _groups(dotted: bool) -> Iterator[lsp.CompletionItem]:
+    """What `over` names; `dotted`, where `ctx.` is there already."""
+    for name in ("lane", "thread"):
+        yield _plain(name if dotted else f"ctx.{name}", _KIND.Field, {"ctx": name})
+
+
 def _inside_angle(before: bytes) -> bool:
-    return any(pattern.search(before) for pattern in (_BRACKET, _OVER, _WIDTH, _UNROLL))
+    return any(pattern.search(before) for pattern in (_BRACKET, _WIDTH, _UNROLL))
 
 
 def _bracket_words(before: bytes) -> Iterator[lsp.CompletionItem]:
     if _UNROLL.search(before):
         yield _plain("unroll", _KIND.Keyword, {"word": "unroll"})
-    elif _OVER.search(before):
-        for name in ("lane", "thread"):
-            yield _plain(f"ctx.{name}", _KIND.Field, {"ctx": name})
     elif _WIDTH.search(before):
         yield _plain("width", _KIND.Keyword, {"word": "width"})
     elif (bracket := _BRACKET.search(before)) is not None:
@@ -184,10 +190,8 @@ def _attribute_arguments(
             yield from _symbols(s for s in symbols if s.kind is SymbolKind.CONSTANT)
             yield from (_number(value) for value in _TILES)
         case ArgumentForm.KEYWORD:
-            for symbol in symbols:
-                if symbol.kind is SymbolKind.DIM:
-                    text = f"{symbol.name} = ${{1:tile}}"
-                    yield _ranked(_snippet(symbol.name, text, _KIND.Constant, slot.doc, None), "0")
+            for name in () if kernel is None else dimensions_written(kernel.ast):
+                yield _ranked(_snippet(name, f"{name} = ${{1:tile}}", _KIND.Constant, slot.doc, None), "0")
         case ArgumentForm.INTEGER:
             fitting = [v for v in _COUNTS[slot.name] if (slot.low or 0) <= v <= (slot.high or v)]
             yield from (_number(value) for value in fitting)
@@ -257,9 +261,12 @@ def _types() -> Iterator[lsp.CompletionItem]:
 def _values(snapshot: Snapshot, item: PlacedKernel | PlacedFunction, offset: int) -> Iterator[lsp.CompletionItem]:
     """Everything that a value may be made of: what is near first."""
     if isinstance(item, PlacedKernel):
-        yield from _symbols(symbols_in_scope(item, offset - item.offset))
+        known = list(symbols_in_scope(item, offset - item.offset))
+        yield from _symbols(iter(known))
+        unknown = dict.fromkeys(names_written(snapshot, item, offset)).keys() - {s.name for s in known}
+        yield from (_ranked(_plain(name, _KIND.Variable, None), "0") for name in sorted(unknown))
     else:
-        names = definitions_before(item, offset - item.offset)
+        names = definitions_before(snapshot, item, offset)
         yield from (_ranked(_plain(name, _KIND.Variable, None, detail=d.kind), "0") for name, d in names.items())
     for function in snapshot.checked.library.placed:
         name, params = function.ast.name.text, [p.text for p in function.ast.params]

@@ -21,11 +21,12 @@ from phobos_core.analysis.program import Symbol, SymbolKind, TensorType, TileTyp
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.language.context import Variation
 from phobos_core.language.types import ScalarType
+from phobos_core.report.text import bindings
 from phobos_core.syntax import ast
 from phobos_ls import reference, words
 from phobos_ls.builds.builds import MOST_CONFIGURATIONS, Builds
 from phobos_ls.builds.hints import tile_rows
-from phobos_ls.builds.words import bindings, described, table
+from phobos_ls.builds.words import described, table
 from phobos_ls.configurations import listed_configurations, shown_configuration, shown_values
 from phobos_ls.names import Global, Local, Meaning, declaration, meanings_at
 from phobos_ls.snapshot import Snapshot
@@ -84,9 +85,8 @@ def _described(snapshot: Snapshot, meaning: Meaning, builds: Builds | None) -> s
             built = [] if builds is None or isinstance(item, PlacedFunction) else _resources(snapshot, item, builds)
             return "\n\n".join([text, *built])
         case Local(PlacedKernel() as kernel, Symbol() as symbol):
-            parts = [words.fenced(_declared(symbol)), *_facts(snapshot, kernel, symbol)]
-            if builds is not None and symbol.kind in (SymbolKind.TILE, SymbolKind.VIEW):
-                parts += _storage(snapshot, kernel, symbol, builds)
+            built = [] if builds is None else list(_storage(snapshot, kernel, symbol, builds))
+            parts = [words.fenced(_declared(symbol)), *_facts(snapshot, kernel, symbol, sized=not built), *built]
             return _with_comment(snapshot, declaration(meaning, snapshot)[0], "\n\n".join(parts))
         case Local(PlacedFunction() as function, Definition() as definition):
             where = f"{definition.kind} of `{function.ast.name.text}`"
@@ -125,7 +125,8 @@ def _declared(symbol: Symbol) -> str:
     return f"{word}{symbol.name}: {type_}"
 
 
-def _facts(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol) -> Iterator[str]:
+def _facts(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, *, sized: bool) -> Iterator[str]:
+    """`sized` says that nothing else tells the bytes of a tile."""
     yield f"{symbol.kind.value} of `{kernel.ast.name.text}`"
     names = shown_values(snapshot, kernel)
     match symbol.type:
@@ -136,7 +137,7 @@ def _facts(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol) -> Iterator
             ):
                 text = ", ".join(str(s) if e is None else str(e) for e, s in zip(extents, shape, strict=True))
                 yield f"Shown configuration: `[{text}]`"
-            if symbol.kind is SymbolKind.TILE and None not in extents:
+            if sized and symbol.kind is SymbolKind.TILE and None not in extents:
                 size = prod(e for e in extents if e is not None) * element.bytes
                 yield f"{size:,} bytes"
         case ScalarType():
@@ -185,8 +186,10 @@ def _resources(snapshot: Snapshot, kernel: PlacedKernel, builds: Builds) -> Iter
 
 
 def _storage(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, builds: Builds) -> Iterator[str]:
+    if symbol.kind not in (SymbolKind.TILE, SymbolKind.VIEW) or symbol.span.frame is not None:
+        return
     shown = builds.shown_of(snapshot, kernel)
-    if shown is None or shown.build.report is None or symbol.span.frame is not None:
+    if shown is None or shown.build.report is None:
         return
     line = snapshot.lines.position(kernel.offset + symbol.span.start).line
     report = shown.build.report

@@ -11,20 +11,26 @@ from collections.abc import Iterator
 from typing import Any
 
 from lsprotocol import types as lsp
-from tree_sitter import Node
 
 from phobos_core.language.codes import CODES
 from phobos_ls import explanations, reference
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.text import decoded
 
+# There are no strings that could hold one.
+_COMMENT = re.compile(rb"//[^\r\n]*")
 # What ends a sentence, or closes what the address stands in, is no part of it.
 _ADDRESS = re.compile(rb"https?://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}]")
 _NAMED = re.compile(rb"`(@?[A-Za-z_][A-Za-z0-9_.-]*)(?:\([^`]*\)|<[^`]*)?`")
 
 
-def document_links(snapshot: Snapshot) -> list[lsp.DocumentLink]:
-    return [link for comment in _comments(snapshot.source.tree.root_node) for link in _in_comment(snapshot, comment)]
+def document_links(snapshot: Snapshot, *, tooltips: bool = True) -> list[lsp.DocumentLink]:
+    """`tooltips`: the client shows them."""
+    comments = _COMMENT.finditer(snapshot.text)
+    found = [link for comment in comments for link in _in_comment(snapshot, comment.start(), comment[0])]
+    for link in () if tooltips else found:
+        link.tooltip = None
+    return found
 
 
 def resolve(link: lsp.DocumentLink) -> lsp.DocumentLink:
@@ -38,18 +44,7 @@ def resolve(link: lsp.DocumentLink) -> lsp.DocumentLink:
     return link
 
 
-def _comments(root: Node) -> Iterator[Node]:
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if node.type == "comment":
-            yield node
-        pending += reversed(node.children)
-
-
-def _in_comment(snapshot: Snapshot, comment: Node) -> Iterator[lsp.DocumentLink]:
-    start = comment.start_byte
-    text = snapshot.text[start : comment.end_byte]
+def _in_comment(snapshot: Snapshot, start: int, text: bytes) -> Iterator[lsp.DocumentLink]:
     for found in _ADDRESS.finditer(text):
         place = snapshot.range(start + found.start(), start + found.end())
         yield lsp.DocumentLink(place, target=decoded(found[0]))

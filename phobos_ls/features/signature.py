@@ -97,9 +97,11 @@ def call_around(text: bytes, offset: int) -> Call | None:
         if letter in _CLOSING_SET:
             depth += 1
         elif letter in _OPENING_SET:
-            if depth == 0:
-                return _callee(text, at, argument) if letter == b"(" else None
-            depth -= 1
+            if depth == 0 and letter == b"(":
+                return _callee(text, at, argument)
+            # Subscripts and choices are a part of the argument that they stand in.
+            argument = argument if depth else 0
+            depth = max(depth - 1, 0)
         elif letter == b"," and depth == 0:
             argument += 1
     return None

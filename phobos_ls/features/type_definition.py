@@ -13,9 +13,9 @@ from lsprotocol import types as lsp
 from phobos_core.analysis import PlacedKernel
 from phobos_core.analysis.program import Symbol, SymbolKind, TensorType, TileType
 from phobos_core.syntax import ast
-from phobos_ls.fixes.tree import inferior
 from phobos_ls.names import Local, declaration, meanings_at
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.syntax_tree import inferior
 
 
 def type_definition(snapshot: Snapshot, offset: int) -> list[lsp.Location]:

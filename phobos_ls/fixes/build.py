@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from phobos_core.syntax import ast
 from phobos_ls.fixes.problem import Change, Fix, Problem, fix
-from phobos_ls.fixes.tree import inferior, walk
+from phobos_ls.syntax_tree import inferior, walk
 
 # More copies of a body than this seldom make it faster, and always make it slower to compile.
 SENSIBLE = 16

@@ -18,9 +18,9 @@ from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import ast
 from phobos_core.syntax.ast import PlacedItem
 from phobos_core.syntax.formatter import INDENT
-from phobos_ls.fixes.tree import STATEMENTS, Node, path
 from phobos_ls.scopes import symbols_in_scope
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.syntax_tree import STATEMENTS, Node, path
 from phobos_ls.text import decoded
 
 T = TypeVar("T")
@@ -38,12 +38,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """`preferred` marks the one that most authors mean. Of a `group` the first that helps is enough."""
+    """`preferred` marks the one that most authors mean; a `guess` is for an author to look at, and never applied
+    unseen. Of a `group` the first that helps is enough."""
 
     title: str
     changes: tuple[Change, ...]
     preferred: bool = False
     group: str = ""
+    guess: bool = False
 
 
 @dataclass(frozen=True)
@@ -236,7 +238,9 @@ class Problem:
 Fixer: TypeAlias = Callable[[Problem], Iterator[Fix]]
 
 
-def fix(title: str, *changes: Change | None, preferred: bool = False, group: str = "") -> Iterator[Fix]:
+def fix(
+    title: str, *changes: Change | None, preferred: bool = False, group: str = "", guess: bool = False
+) -> Iterator[Fix]:
     """One fix; none where a change that it needs cannot be made."""
     if changes and None not in changes:
-        yield Fix(title, tuple(change for change in changes if change is not None), preferred, group)
+        yield Fix(title, tuple(change for change in changes if change is not None), preferred, group, guess)

@@ -15,10 +15,10 @@ from phobos_core.language.builtins import BUILTINS, Section
 from phobos_core.language.diagnostic import Diagnostic
 from phobos_core.syntax import ast
 from phobos_ls.fixes.problem import Change, Fix, Problem, fix
-from phobos_ls.fixes.tree import EXPRESSIONS, Node, inferior, path
 from phobos_ls.fixes.trial import harmless
 from phobos_ls.fixes.values import value_of
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.syntax_tree import EXPRESSIONS, Node, inferior, path
 
 MASKED = ("rowmax", "rowargmax")
 # Below every value that counts, by element type.

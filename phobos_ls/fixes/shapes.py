@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from phobos_core.analysis.program import SymbolKind, TensorType, TileType
 from phobos_core.syntax import ast
 from phobos_ls.fixes.problem import Change, Fix, Problem, fix
-from phobos_ls.fixes.tree import EXPRESSIONS, inferior
 from phobos_ls.fixes.values import Value, value_of
+from phobos_ls.syntax_tree import EXPRESSIONS, inferior
 
 _EXTENT = re.compile(r"whose extent is (\d+)")
 _TRANSPOSED = {"dot": "dot_t", "dot_t": "dot"}
@@ -72,6 +72,7 @@ def dynamic_extent(problem: Problem) -> Iterator[Fix]:
         *changes,
         Change(end, end, tails),
         preferred=True,
+        guess=True,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from phobos_core.language.builtins import BUILTINS, Section, Use
 from phobos_core.syntax import ast
 from phobos_ls.fixes.problem import Change, Fix, Problem, fix
-from phobos_ls.fixes.tree import inferior, targets
+from phobos_ls.syntax_tree import inferior, targets
 
 
 def unused_name(problem: Problem) -> Iterator[Fix]:

@@ -168,14 +168,29 @@ def test_what_is_emitted_adds_up(phobos: Phobos, saxpy: Path) -> None:
     assert set(kernel["artifacts"]) == {"ptx", "ir"}
 
 
-def test_an_error_writes_nothing_and_is_1(phobos: Phobos, broken: Path, saxpy: Path) -> None:
-    ran = phobos("build", broken, saxpy)
+def test_a_file_with_an_error_writes_nothing_and_is_1(phobos: Phobos, broken: Path, saxpy: Path) -> None:
+    broken.write_text(broken.read_text() + saxpy.read_text())
+    ran = phobos("build", broken)
     assert ran.status == 1
     assert "error[unknown-name]" in ran.out
     assert not Path("build").exists()
     value = built(phobos("build", "--format", "json", broken))
     assert value["kernels"] == []
     assert [d["code"] for d in value["diagnostics"]] == ["unknown-name"]
+
+
+def test_the_other_files_are_built(phobos: Phobos, broken: Path, saxpy: Path, tmp_path: Path) -> None:
+    write(tmp_path, "bytes.ph", "").write_bytes(b"\xff")
+    ran = phobos("build", "--format", "json", broken, saxpy)
+    assert ran.status == 1
+    assert [(k["kernel"], k["status"]) for k in built(ran)["kernels"]] == [("saxpy", "ok")]
+    assert [d["code"] for d in built(ran)["diagnostics"]] == ["unknown-name"]
+    assert [path.name for path in Path("build").rglob("*.ptx")] == ["saxpy.sm_80.ptx"]
+    Path("build/saxpy/saxpy.sm_80.ptx").unlink()
+    ran = phobos("build", "--format", "json", ".")
+    assert (ran.status, ran.err) == (2, "error: bytes.ph is not UTF-8 text: byte 0xff on line 1\n")
+    assert [d["code"] for d in built(ran)["diagnostics"]] == ["unknown-name"]
+    assert [path.name for path in Path("build").rglob("*.ptx")] == ["saxpy.sm_80.ptx"]
 
 
 def test_one_configuration_over_the_limit_is_an_error_that_lists_the_tiles(phobos: Phobos, tmp_path: Path) -> None:

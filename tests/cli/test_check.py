@@ -122,6 +122,23 @@ def test_a_file_that_is_not_there_is_2(phobos: Phobos) -> None:
     assert (ran.status, ran.err) == (2, "error: cannot read absent.ph: No such file or directory\n")
 
 
+def test_files_that_cannot_be_read_are_all_named_and_the_others_are_checked(phobos: Phobos, broken: Path) -> None:
+    Path("bytes.ph").write_bytes(b"\xff")
+    said = "error: bytes.ph is not UTF-8 text: byte 0xff on line 1\n"
+    ran = phobos("check", "--format", "concise", ".")
+    assert (ran.status, ran.err) == (2, said)
+    assert ran.out.startswith("broken.ph:2:15: error[unknown-name]")
+    ran = phobos("check", "absent.ph", "bytes.ph")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == f"error: cannot read absent.ph: No such file or directory\n{said}"
+
+
+def test_an_empty_path_is_no_folder(phobos: Phobos, saxpy: Path) -> None:
+    ran = phobos("check", "")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == "error: an empty PATH names no file; `.` is the working directory\n"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")
 @pytest.mark.parametrize("name", ["loop.ph", "x" * 300])
 def test_a_path_that_the_system_refuses_is_2(phobos: Phobos, tmp_path: Path, name: str) -> None:

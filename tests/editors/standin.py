@@ -4,7 +4,8 @@ It is run as the `phobos` command, so it imports nothing of Phobos. What it answ
 way that a test can foretell:
 
 - the listing of a kernel has the lines `first N` and `second N` for the source's line N, the kernel's;
-- it is built when a file is opened or saved; in between it is of an earlier version, and `stale`;
+- it is built when a file is opened or saved; in between it is of an earlier version, and `stale`, but the lines are
+  those of the text as it is;
 - a text with `BROKEN` cannot be built;
 - a command is told with `window/showMessage`.
 
@@ -92,7 +93,8 @@ class Documents:
         if (found := self.kernel(params)) is None:
             return None
         name, first, last = found
-        lines = [line for line in range(first, last + 1) for _ in range(2)]
+        now = kernels(self.now[params["textDocument"]["uri"]][1]).get(name, (first, last))[0]
+        lines = [now + line - first for line in range(first, last + 1) for _ in range(2)]
         words = [f"{word} {line}" for line in range(first, last + 1) for word in ("first", "second")]
         uri = params["textDocument"]["uri"]
         return {
@@ -103,7 +105,7 @@ class Documents:
             "stale": self.built[uri] != self.now[uri],
             "text": "\n".join([f"// {name}", *words]),
             "lines": [None, *lines],
-            **({"registers": [None, *(10 + line for line in lines)]} if registers else {}),
+            **({"registers": [None, *(37 if line == first + 2 else 9 for line in lines)]} if registers else {}),
         }
 
 

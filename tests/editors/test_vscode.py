@@ -195,11 +195,6 @@ def test_with_answers_that_are_known(extension: Path, tmp_path: Path) -> None:
     checked(vscode.run(extension, "standin", tmp_path, path=tmp_path / "bin"))
 
 
-def test_with_an_old_server(extension: Path, tmp_path: Path) -> None:
-    vscode.write_command(tmp_path / "bin" / "phobos", STANDIN)
-    checked(vscode.run(extension, "old", tmp_path, path=tmp_path / "bin", variables={"PHOBOS_STANDIN": "old"}))
-
-
 def test_without_a_server(extension: Path, tmp_path: Path) -> None:
     command = tmp_path / "elsewhere" / "phobos"
     vscode.write_command(command, STANDIN)

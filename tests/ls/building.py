@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -67,10 +68,26 @@ def settled(wired: Wired, uri: str = URI) -> dict[str, Any]:
     raise AssertionError(f"it never settles: {found}")
 
 
+def at_rest(wired: Wired, uri: str = URI) -> None:
+    """Until all is built, everything that follows from that is done, and the client has heard of it."""
+    settled(wired, uri)
+    known = wired.server.session.documents.get(uri)
+    assert known is not None
+    until(lambda: not known.strand._busy)
+    status(wired, uri)
+
+
 def hints(wired: Wired, uri: str = URI, where: dict[str, Any] = WHOLE) -> list[tuple[int, str]]:
     """Of each hint its line and its label."""
     found = wired.client.request("textDocument/inlayHint", {**document(uri), "range": where})
     return [(hint["position"]["line"], hint["label"]) for hint in found]
+
+
+def until(condition: Callable[[], bool]) -> None:
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, "it never happens"
+        time.sleep(0.005)
 
 
 def refreshes(wired: Wired) -> int:

@@ -14,10 +14,14 @@ from urllib.request import url2pathname
 import pytest
 
 from phobos_core.analysis import check
+from phobos_core.analysis.program import Requirement
+from phobos_core.analysis.symbolic import sym
 from phobos_core.language.codes import CODES
 from phobos_core.syntax import parse
+from phobos_ls import commands
 from phobos_ls.explanations import page
 from phobos_ls.smoke import trial
+from phobos_ls.smoke.inputs import CannotMakeUp, make_up
 from tests.ls.building import SCALE, SECONDS, needs_nvdisasm, needs_ptxas
 from tests.ls.wire import PUSH, URI, Wired, wire
 
@@ -392,13 +396,37 @@ def test_dimensions_are_large_enough(attribute: str, body: str, holds: Any) -> N
     assert holds(tried.dims)
 
 
+def test_threads_that_index_are_counted_before_anything_runs() -> None:
+    source = "@launch(64)\nkernel k(A: tensor<f32>[N]) {\n  let i = ctx.thread\n  A[i] = 1.0\n}\n"
+    (placed,) = check(parse(source)).kernels
+    assert placed.kernel is not None
+    made = make_up(placed.kernel, (), {})
+    assert made.dims["N"] >= 64
+    assert made.values[0].shape == (made.dims["N"],)
+
+
+def test_no_dimensions_keep_promises_that_contradict_each_other() -> None:
+    (placed,) = check(parse("@aligned(N = 48)\nkernel k(A: tensor<f32>[N]) {\n  A[0] = 1.0\n}\n")).kernels
+    assert placed.kernel is not None
+    three = Requirement(sym("N"), "==", sym(3), "N == 3")
+    with pytest.raises(CannotMakeUp, match=r"N == 3; N a multiple of 48"):
+        make_up(placed.kernel, (three,), {})
+
+
 def test_an_access_that_is_never_within_its_tensor_is_found() -> None:
     source = "kernel k(A: tensor<f32>[N]) {\n  A[N + ctx.thread] = 1.0\n}\n"
     assert {each.code for each in trial.attempt(job(source, "k")).diagnostics} == {"out-of-bounds"}
 
 
-def test_promises_that_contradict_each_other_are_not_tried() -> None:
+def test_tensors_that_are_too_large_are_not_tried() -> None:
     source = "kernel k(A: tensor<f32>[1048576, 1048576]) {\n  A[0, 0] = 1.0\n}\n"
     tried = trial.attempt(job(source, "k"))
     assert tried.refused is not None
     assert "too many for a try" in tried.refused
+
+
+def test_a_run_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "RUN_SECONDS", 1.0)
+    with wire() as wired:
+        wired.open(ENDLESS)
+        assert refused(wired, "phobos.run", URI, "spin") == "the run of `spin` did not finish in 1 s"

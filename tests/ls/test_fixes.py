@@ -101,6 +101,23 @@ def test_titles_tell_fixes_apart(code: Code) -> None:
         assert len(titles) == len(set(titles))
 
 
+TRADED = [
+    ("one mismatch for another", CODES["shape-mismatch"].wrong),
+    ("a number that is passed for a tile", CODES["function-argument"].wrong),
+    ("a barrier that not every thread reaches",
+     matrices("A[ctx.thread, 0] = 1.0\nif ctx.lane == 0 {\n  C[:, :] = A[:, :]\n}")),
+    ("a division by zero, which no divisor is a better guess for", CODES["division-by-zero"].wrong),
+    ("a function that calls itself", CODES["recursive-function"].wrong),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("source", [case[1] for case in TRADED], ids=[case[0] for case in TRADED])
+def test_no_mistake_is_traded_for_another(source: str) -> None:
+    snapshot = snapshot_of(source)
+    assert snapshot.checked.diagnostics
+    assert [fix.title for each in snapshot.checked.diagnostics for fix in fixes(snapshot, each)] == []
+
+
 # What a build finds.
 
 BUILT = [
@@ -391,4 +408,7 @@ def test_fixing_all_of_a_damaged_example(seed: int) -> None:
     after = fixed_all(snapshot_of(text))
     assert after.source == parse(after.text)
     left = [each for each in after.checked.diagnostics if each.severity == "error"]
-    assert not [fix for each in left for fix in fixes(after, each) if fix.preferred] or after.text.decode() == text
+    assert (
+        not [fix for each in left for fix in fixes(after, each) if fix.preferred and not fix.guess]
+        or after.text.decode() == text
+    )

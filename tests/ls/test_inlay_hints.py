@@ -19,6 +19,7 @@ from tests.ls.building import (
     SCALE,
     SHOWING,
     WHOLE,
+    at_rest,
     die,
     document,
     hints,
@@ -29,6 +30,7 @@ from tests.ls.building import (
     settled,
     slow,
     status,
+    until,
 )
 from tests.ls.wire import COMMAND, PULL, PUSH, URI, wire
 
@@ -145,8 +147,7 @@ def test_switching_hints_off_and_on_needs_no_build() -> None:
         for hints_, expected in ((False, []), ({}, shown)):
             told = refreshes(wired)
             wired.client.notify("workspace/didChangeConfiguration", {"settings": {**NO_PTXAS, "hints": hints_}})
-            while refreshes(wired) == told:
-                status(wired)
+            until(lambda before=told: refreshes(wired) > before)
             assert hints(wired) == expected
 
 
@@ -228,6 +229,11 @@ def test_hints_stay_stale_and_move_with_the_text() -> None:
             return [(number, numbers.sub("N", label)) for number, label in found]
 
         assert without_lines(hints(wired)) == without_lines(moved)
+        # Not even a kernel that is none at the moment loses them.
+        head = {"line": line_of(SGEMM, "kernel sgemm"), "character": 5}
+        wired.change([{"range": {"start": head, "end": {**head, "character": 6}}, "text": ""}], version=3)
+        assert without_lines(hints(wired)) == without_lines(moved)
+        wired.change([{"range": {"start": head, "end": head}, "text": "l"}], version=3)
         # Typing on changes nothing of them.
         insert(wired, line, "alpha", 3, character=14)
         assert without_lines(hints(wired)) == without_lines(moved)
@@ -297,24 +303,33 @@ def test_a_renamed_kernel_and_a_deleted_line() -> None:
         assert hints(wired) == []
 
 
+def test_a_document_that_is_opened_again() -> None:
+    with wire(capabilities=SHOWING, initializationOptions=NO_PTXAS) as wired:
+        wired.open(SCALE)
+        settled(wired)
+        before = hints(wired)
+        wired.open(f"\n\n{SCALE}".replace("2.0", "3.0"))
+        assert hints(wired) == []
+        settled(wired)
+        assert hints(wired) == [(number + 2, label.replace("3 to 4", "5 to 6")) for number, label in before]
+
+
 def test_a_client_is_told_once_of_a_build_and_never_for_nothing() -> None:
     with wire(capabilities=SHOWING, initializationOptions=NO_PTXAS) as wired:
         wired.open(SCALE)
         assert hints(wired) == []
         settled(wired)
-        while refreshes(wired) == 0:
-            status(wired)
+        until(lambda: refreshes(wired) > 0)
         assert hints(wired) != []
         # A build that changes nothing of what is shown.
         insert(wired, 3, " ", 2, character=2)
-        settled(wired)
+        at_rest(wired)
         before = refreshes(wired)
         hints(wired)
         insert(wired, 5, "\n" + SCALE.replace("scale", "other"), 3)
         part = {"start": {"line": 0, "character": 0}, "end": {"line": 4, "character": 0}}
         hints(wired, where=part)
-        settled(wired)
-        wired.client.request("phobos/status", document())
+        at_rest(wired)
         assert refreshes(wired) == before
 
 
@@ -460,8 +475,7 @@ def test_a_build_that_newer_text_has_overtaken_is_given_up(monkeypatch: pytest.M
     monkeypatch.setattr(builds, "compile_job", slow)
     with wire(capabilities=SHOWING, initializationOptions=NO_PTXAS) as wired:
         wired.open(SCALE.replace("  var t", "  // SLOW\n  var t"))
-        while status(wired)["state"] != "building":
-            pass
+        until(lambda: status(wired)["state"] == "building")
         wired.replace(SCALE, version=2)
         assert settled(wired)["state"] == "idle"
         assert hints(wired) != []

@@ -245,3 +245,23 @@ def test_names_of_the_package() -> None:
     assert set(phobos.__all__) <= set(dir(phobos))
     with pytest.raises(AttributeError, match="has no attribute 'frobnicate'"):
         _ = phobos.frobnicate
+
+
+@pytest.mark.parametrize("device", ["reference", "emulator"])
+def test_a_long_sum_and_a_long_chain_of_else_are_nothing_special(device: Any, tmp_path: Path) -> None:
+    """As a generator writes them; compiled in another process too, which gets the checked kernel by pickling."""
+    total = " + ".join(f"X[t] * {n}.0" for n in range(300))
+    chain = " else ".join(f"if t == {n} {{ O[t] += {n}.0 }}" for n in range(300))
+    source = (
+        "@launch(320)\nkernel k(X: tensor<f32>[320], O: tensor<f32>[320]) {\n"
+        f"  let t = ctx.thread\n  O[t] = {total}\n  {chain}\n}}\n"
+    )
+    o = np.zeros(320, np.float32)
+    phobos.compile_text(source)["k"].launch(1, np.ones(320, np.float32), o, device=device)
+    t = np.arange(320)
+    np.testing.assert_array_equal(o, sum(range(300)) + np.where(t < 300, t, 0))
+    (tmp_path / "k.ph").write_text(source)
+    (tmp_path / "m.ph").write_text(source)
+    command = [sys.executable, "-m", "phobos_core", "build", str(tmp_path), "--jobs", "2", "-o", str(tmp_path / "out")]
+    assert subprocess.run(command, capture_output=True, cwd=tmp_path).returncode == 0
+    assert len(list((tmp_path / "out").rglob("*.ptx"))) == 2

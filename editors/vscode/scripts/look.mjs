@@ -18,6 +18,7 @@ function editors() {
           text: line.textContent.replaceAll('\u00a0', ' '),
           marked: marked.has(number(line)),
           faded: parts.some((part) => Number(getComputedStyle(part).opacity) < 1),
+          slanted: parts.filter((part) => part.childElementCount === 0 && getComputedStyle(part).fontStyle === 'italic').map((part) => part.textContent),
           note: notes.map((text) => JSON.parse(text)).join(' '),
         };
       });

@@ -12,7 +12,7 @@ export function beside(listings: Listings): vscode.Disposable {
     isWholeLine: true,
     backgroundColor: new vscode.ThemeColor('editor.wordHighlightStrongBackground'),
     overviewRulerColor: new vscode.ThemeColor('editorOverviewRuler.wordHighlightStrongForeground'),
-    overviewRulerLane: vscode.OverviewRulerLane.Full,
+    overviewRulerLane: vscode.OverviewRulerLane.Center,
   });
   const faded = vscode.window.createTextEditorDecorationType({ opacity: '0.55' });
   const noted = vscode.window.createTextEditorDecorationType({
@@ -96,17 +96,14 @@ function whole(document: vscode.TextDocument): vscode.Range {
   return new vscode.Range(0, 0, document.lineCount, 0);
 }
 
-/** What stands after the lines of a listing: first what it is, then the registers where their number changes. */
+/** What stands after the lines of a listing: first what it is, then where most registers are live. */
 export function notes(shown: Shown, document: vscode.TextDocument): vscode.DecorationOptions[] {
-  const { listing } = shown;
-  const found: vscode.DecorationOptions[] = [];
-  let before: number | null = null;
-  listing.registers?.forEach((count, line) => {
-    if (count === null || count === before || line === 0 || line >= document.lineCount) return;
-    before = count;
-    found.push(note(document, line, `${count} live`));
-  });
-  return [note(document, 0, heading(shown)), ...found];
+  const found = [note(document, 0, heading(shown))];
+  const registers = (shown.listing.registers ?? []).slice(0, document.lineCount).map((count) => count ?? 0);
+  const most = Math.max(0, ...registers);
+  const where = registers.indexOf(most);
+  if (most > 0 && where > 0) found.push(note(document, where, `${most} live registers, the most`));
+  return found;
 }
 
 export function heading({ listing, stale, problem }: Shown): string {

@@ -53,10 +53,8 @@ export function commands(server: Server, listings: Listings, log: vscode.LogOutp
       const client = server.client();
       if (client === undefined) throw new Error('The language server is not running.');
       if (!server.offers(command)) throw new Error(lacking(what, server));
-      const run = () =>
-        client.sendRequest('workspace/executeCommand', { command, arguments: [at.document.uri.toString(), name] });
-      const title = `Phobos: ${name}`;
-      await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title }, run);
+      // The server shows how far it is, and says what came of it.
+      await client.sendRequest('workspace/executeCommand', { command, arguments: [at.document.uri.toString(), name] });
     };
 
   const table: Record<(typeof COMMANDS)[number], Command> = {

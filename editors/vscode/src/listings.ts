@@ -21,7 +21,7 @@ interface Kind {
 export const KINDS = {
   ptx: { method: 'phobos/ptx', name: 'PTX', language: 'phobos-ptx' },
   sass: { method: 'phobos/sass', name: 'SASS', language: 'phobos-sass' },
-  memory: { method: 'phobos/memoryMap', name: 'map of shared memory', language: 'plaintext' },
+  memory: { method: 'phobos/memoryMap', name: 'shared memory', language: 'plaintext' },
 } as const satisfies Record<string, Kind>;
 export type KindName = keyof typeof KINDS;
 
@@ -54,7 +54,7 @@ export interface Listings {
 interface Entry {
   readonly subject: Subject;
   readonly shown: Shown | undefined;
-  /** Of the source, since the listing's version. */
+  /** Of the source, since the listing was asked for. */
   readonly edits: readonly Edit[];
 }
 
@@ -81,6 +81,7 @@ export function listings(server: Server, log: vscode.LogOutputChannel): Listings
     asking.get(key)?.cancel();
     const source = new vscode.CancellationTokenSource();
     asking.set(key, source);
+    const version = versionOf(subject.source);
     const answer = await ask(
       server.client(),
       KINDS[subject.kind].method,
@@ -91,7 +92,7 @@ export function listings(server: Server, log: vscode.LogOutputChannel): Listings
     asking.delete(key);
     const entry = entries.get(key);
     if (entry === undefined || answer.kind === 'overtaken') return;
-    put(uri, answered(entry, answer));
+    put(uri, answered(entry, answer, version));
   }
 
   function refreshAll(of: (subject: Subject) => boolean): void {
@@ -167,6 +168,7 @@ export function listings(server: Server, log: vscode.LogOutputChannel): Listings
 
   return {
     async open(kind, source, place) {
+      const version = versionOf(source);
       const answer = await ask(server.client(), KINDS[kind].method, {
         textDocument: { uri: source.toString() },
         ...place,
@@ -175,7 +177,8 @@ export function listings(server: Server, log: vscode.LogOutputChannel): Listings
       const listing = taken(answer, kind, server);
       const subject = { kind, source, kernel: listing.kernel };
       const uri = uriOf(subject);
-      put(uri, answered({ subject, shown: undefined, edits: entries.get(uri.toString())?.edits ?? [] }, answer));
+      const edits = entries.get(uri.toString())?.edits ?? [];
+      put(uri, answered({ subject, shown: undefined, edits }, answer, version));
       const document = await vscode.workspace.openTextDocument(uri);
       log.debug(`${KINDS[kind].name} of ${listing.kernel}: ${document.lineCount} lines`);
       return vscode.languages.setTextDocumentLanguage(document, KINDS[kind].language);
@@ -205,13 +208,14 @@ function taken(answer: Answer<Listing | null>, kind: KindName, server: Server): 
 export function lacking(what: string, server: Server): string {
   const condition = server.condition();
   const version = condition.kind === 'running' && condition.version !== '' ? ` ${condition.version}` : '';
-  return `The installed Phobos${version} does not offer ${what}. Update it: pip install --upgrade phobos.`;
+  return `The installed Phobos${version} does not offer ${what}: install a newer one.`;
 }
 
-function answered(entry: Entry, answer: Answer<Listing | null>): Entry {
+/** An answer's lines are those of the source as it was when it was asked for, whatever text it was built from. */
+function answered(entry: Entry, answer: Answer<Listing | null>, asked: number | undefined): Entry {
   if (answer.kind === 'answer' && answer.value !== null) {
     const listing = answer.value;
-    const edits = entry.edits.filter(({ version }) => listing.version !== null && version > listing.version);
+    const edits = entry.edits.filter(({ version }) => asked !== undefined && version > asked);
     return {
       ...entry,
       edits,
@@ -242,9 +246,13 @@ function editOf(event: vscode.TextDocumentChangeEvent): Edit {
   return { version: event.document.version, changes };
 }
 
+function versionOf(source: vscode.Uri): number | undefined {
+  return vscode.workspace.textDocuments.find(({ uri }) => uri.toString() === source.toString())?.version;
+}
+
 function uriOf({ kind, source, kernel }: Subject): vscode.Uri {
   const query = new URLSearchParams({ kind, kernel, source: source.toString() });
-  return vscode.Uri.from({ scheme: SCHEME, path: `/${kernel}.${kind}`, query: query.toString() });
+  return vscode.Uri.from({ scheme: SCHEME, path: `/${kernel} (${KINDS[kind].name})`, query: query.toString() });
 }
 
 export function subjectOf(uri: vscode.Uri): Subject | undefined {

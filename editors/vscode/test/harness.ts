@@ -11,6 +11,9 @@ export type Tests = Readonly<Record<string, () => Promise<void>>>;
 const PATIENCE = 30_000;
 const STEP = 20;
 
+/** Where so many have failed, the reason is another than what the rest would say. */
+const ENOUGH = 3;
+
 export async function runAll(tests: Tests): Promise<void> {
   const results: Record<string, string | null> = {};
   for (const [name, test] of Object.entries(tests)) {
@@ -20,9 +23,10 @@ export async function runAll(tests: Tests): Promise<void> {
     } catch (error) {
       results[name] = error instanceof Error ? (error.stack ?? error.message) : String(error);
     }
+    writeFileSync(process.env['PHOBOS_TEST_RESULT'] ?? '', JSON.stringify(results));
+    if (Object.values(results).filter((problem) => problem !== null).length === ENOUGH) return;
     await vscode.commands.executeCommand('workbench.action.closeAllEditors');
   }
-  writeFileSync(process.env['PHOBOS_TEST_RESULT'] ?? '', JSON.stringify(results));
 }
 
 /** What a look gives, as soon as it is true to anyone. */
@@ -95,7 +99,17 @@ export function holds(condition: unknown, what: string): asserts condition {
 
 export interface Seen {
   readonly uri: string;
-  readonly lines: readonly { readonly text: string; readonly marked: boolean; readonly faded: boolean; readonly note: string }[];
+  readonly lines: readonly SeenLine[];
+}
+
+export interface SeenLine {
+  readonly text: string;
+  readonly marked: boolean;
+  readonly faded: boolean;
+  /** The words of it that are slanted. */
+  readonly slanted: readonly string[];
+  /** What stands after it. */
+  readonly note: string;
 }
 
 let looks = 0;

@@ -1,4 +1,4 @@
-/** The extension where there is no `phobos`, and then is. */
+/** The extension where there is no `phobos`, a broken one, an old one, and then one. */
 
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
@@ -8,6 +8,16 @@ import { equal, folder, holds, messagesOf, open, runAll, until, type Tests } fro
 
 const BROKEN = join(homedir(), 'broken');
 const TEXT = 'kernel one() {\n}\n';
+
+/** What is said to be lacking in a server that has none of the requests and commands of its own. */
+const LACKS: Readonly<Record<string, string>> = {
+  'phobos.showPtx': 'the PTX of a kernel',
+  'phobos.showSass': 'the SASS of a kernel',
+  'phobos.showMemoryMap': 'the shared memory of a kernel',
+  'phobos.build': 'builds',
+  'phobos.run': 'runs on the emulator',
+  'phobos.selectConfiguration': 'a list of configurations',
+};
 
 async function set(path: string | undefined): Promise<void> {
   await vscode.workspace.getConfiguration('phobos').update('path', path, vscode.ConfigurationTarget.Workspace);
@@ -64,6 +74,21 @@ const tests: Tests = {
       await until('symbols', async () => (await symbols(document)) === 1);
     });
     equal(said, []);
+    await set(undefined);
+  },
+
+  'what an old server lacks is said, with what to do': async () => {
+    const { document } = await open('old.ph', TEXT);
+    const old = join(homedir(), 'old');
+    writeFileSync(old, `#!/bin/sh\nPHOBOS_STANDIN=old exec '${process.env['PHOBOS_TEST_COMMAND']}' "$@"\n`);
+    chmodSync(old, 0o755);
+    await set(old);
+    equal(await messagesOf(async () => vscode.commands.executeCommand('phobos.restart')), []);
+    await until('symbols', async () => (await symbols(document)) === 1);
+    for (const [command, what] of Object.entries(LACKS)) {
+      const said = await messagesOf(async () => vscode.commands.executeCommand(command));
+      equal(said, [`Phobos: The installed Phobos 9.9 does not offer ${what}: install a newer one.`]);
+    }
     await set(undefined);
   },
 

@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import * as vscode from 'vscode';
-import { at, equal, holds, messagesOf, open, replace, runAll, until, type Tests } from './harness';
+import { at, equal, holds, messagesOf, open, replace, runAll, seen, until, type Tests } from './harness';
 
 const RIGHT = `// Twice x.
 @launch(64)
@@ -20,6 +20,47 @@ function problems(document: vscode.TextDocument): vscode.Diagnostic[] {
 
 function codes(document: vscode.TextDocument): unknown[] {
   return problems(document).map(({ code }) => (typeof code === 'object' ? code.value : code));
+}
+
+const TUNED = `@autotune(TILE in [32, 64])
+kernel scale(A: tensor<f32>[M, 64]) {
+  let row = ctx.block.x * TILE
+  A[row :+ TILE, :] = A[row :+ TILE, :] * 2.0
+}
+`;
+
+/** The commands of the lenses, by their titles. */
+async function lensesOf(document: vscode.TextDocument): Promise<Map<string, vscode.Command>> {
+  const found = await until('lenses', async () => {
+    const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', document.uri, 20);
+    return lenses.length > 0 ? lenses : undefined;
+  });
+  return new Map(found.flatMap(({ command }) => (command === undefined ? [] : [[command.title, command]])));
+}
+
+async function execute(lenses: Map<string, vscode.Command>, title: string): Promise<void> {
+  const command = lenses.get(title);
+  holds(command !== undefined, `there is no lens ${title}`);
+  await vscode.commands.executeCommand(command.command, ...(command.arguments ?? []));
+}
+
+function listing(): vscode.TextEditor | undefined {
+  return vscode.window.visibleTextEditors.find(({ document }) => document.uri.scheme === 'phobos');
+}
+
+/** Shows the code of a kernel that has an `exp`, whose line is the cursor's: its instruction is marked. */
+async function beside(command: string, name: string, instruction: string): Promise<void> {
+  const editor = await open(name, RIGHT);
+  editor.selection = new vscode.Selection(4, 0, 4, 0);
+  equal(await messagesOf(async () => vscode.commands.executeCommand(command)), []);
+  const { document } = await until('the view', listing);
+  holds(document.getText().includes(instruction), document.getText());
+  await until('the mark', async () => (await seen('phobos:'))?.lines.some(({ text, marked }) => marked && text.includes(instruction)));
+  holds(!(await seen('phobos:'))?.lines.every(({ marked }) => marked), 'all is marked');
+}
+
+function wordsOf(label: string | vscode.InlayHintLabelPart[]): string {
+  return typeof label === 'string' ? label : label.map(({ value }) => value).join('');
 }
 
 const tests: Tests = {
@@ -107,7 +148,7 @@ const tests: Tests = {
   },
 
   'what varies is told by colour': async () => {
-    const { document } = await open('tokens.ph', RIGHT);
+    const { document } = await open('tokens.ph', RIGHT.replace('  let', '  let same = ctx.block.x\n  let'));
     const legend = await until('the legend', () =>
       vscode.commands.executeCommand<vscode.SemanticTokensLegend>('vscode.provideDocumentSemanticTokensLegend', document.uri),
     );
@@ -117,17 +158,69 @@ const tests: Tests = {
     equal(legend.tokenModifiers.filter((name) => !standard.includes(name)), own);
     const scopes = Object.keys(contributed.semanticTokenScopes[0].scopes).flatMap((selector) => selector.split('.').slice(1));
     equal(scopes.filter((name) => !legend.tokenModifiers.includes(name)), []);
-    await until('tokens', async () => {
-      const found = await vscode.commands.executeCommand<vscode.SemanticTokens>('vscode.provideDocumentSemanticTokens', document.uri);
-      return found?.data.length;
+    await until('slanted words', async () => {
+      const lines = (await seen('tokens.ph'))?.lines.filter(({ text }) => text.startsWith('  '));
+      const slanted = lines?.map((line) => line.slanted);
+      return JSON.stringify(slanted) === JSON.stringify([[], ['value'], ['value', 'value']]);
     });
   },
 
-  'lenses, if any, name commands that are there': async () => {
-    const { document } = await open('lenses.ph', RIGHT);
-    const lenses = await vscode.commands.executeCommand<vscode.CodeLens[]>('vscode.executeCodeLensProvider', document.uri, 20);
+  'lenses name commands that are there': async () => {
+    const { document } = await open('lenses.ph', TUNED);
+    const lenses = await lensesOf(document);
+    equal([...lenses.keys()], ['Build', 'Run on the emulator', 'TILE = 32', 'PTX', 'SASS']);
     const known = await vscode.commands.getCommands(true);
-    equal(lenses.flatMap(({ command }) => (command?.command ? [command.command] : [])).filter((command) => !known.includes(command)), []);
+    equal([...lenses.values()].map(({ command }) => command).filter((command) => !known.includes(command)), []);
+  },
+
+  'the lens of a build tells what the kernel needs': async () => {
+    const { document } = await open('build.ph', RIGHT);
+    const said = await messagesOf(async () => execute(await lensesOf(document), 'Build'));
+    equal(said.length, 1);
+    holds(said[0]?.startsWith('`double`: regs '), said.join('\n'));
+  },
+
+  'the lens of a run tells what the emulator found': async () => {
+    const { document } = await open('run.ph', TUNED);
+    const said = await messagesOf(async () => execute(await lensesOf(document), 'Run on the emulator'));
+    equal(said.length, 1);
+    holds(said[0]?.startsWith('`scale`') && said[0]?.endsWith('the emulator found nothing wrong'), said.join('\n'));
+  },
+
+  'another configuration is chosen': async () => {
+    const { document } = await open('configuration.ph', TUNED);
+    const lenses = await lensesOf(document);
+    const { showQuickPick } = vscode.window;
+    const pick = (given: vscode.QuickPickItem[]) => Promise.resolve(given.find(({ label }) => label === 'TILE=64'));
+    Object.assign(vscode.window, { showQuickPick: pick });
+    try {
+      equal(await messagesOf(async () => execute(lenses, 'TILE = 32')), []);
+    } finally {
+      Object.assign(vscode.window, { showQuickPick });
+    }
+    await until('the lens', async () => (await lensesOf(document)).has('TILE = 64'));
+  },
+
+  'hints tell what a kernel costs': async () => {
+    const { document } = await open('hints.ph', RIGHT);
+    const whole = new vscode.Range(0, 0, document.lineCount, 0);
+    await until('a hint', async () => {
+      const hints = await vscode.commands.executeCommand<vscode.InlayHint[]>('vscode.executeInlayHintProvider', document.uri, whole);
+      return hints.some(({ label, position }) => position.line === 2 && wordsOf(label).includes('occupancy'));
+    });
+  },
+
+  'a mistake can be mended and explained': async () => {
+    const { document } = await open('actions.ph', RIGHT.replace('+ value', '+ valeu'));
+    await until('a diagnostic', () => problems(document).length > 0);
+    const where = at(document, 'valeu');
+    const found = await until('actions', () =>
+      vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', document.uri, new vscode.Range(where, where)),
+    );
+    const mend = found.find(({ edit }) => edit?.has(document.uri));
+    holds(mend?.edit !== undefined && (await vscode.workspace.applyEdit(mend.edit)), 'nothing was mended');
+    equal(document.getText(), RIGHT);
+    equal(found.flatMap(({ command }) => (command?.command === 'phobos.explain' ? [command.arguments] : [])), [['unknown-name']]);
   },
 
   'the outline has the kernel': async () => {
@@ -182,19 +275,19 @@ const tests: Tests = {
     }
   },
 
-  'the code beside the source, or why not': async () => {
-    const editor = await open('beside.ph', RIGHT);
-    editor.selection = new vscode.Selection(4, 0, 4, 0);
-    const said = await messagesOf(async () => vscode.commands.executeCommand('phobos.showPtx'));
-    const listing = vscode.workspace.textDocuments.find(({ uri }) => uri.scheme === 'phobos');
-    if (listing === undefined) {
-      equal(said.length, 1);
-      holds(said[0]?.includes('pip install --upgrade phobos'), said.join());
-    } else {
-      equal(said, []);
-      equal(listing.languageId, 'phobos-ptx');
-      holds(listing.getText().includes('.visible .entry double'), listing.getText());
-    }
+  'PTX beside the source': async () => {
+    await beside('phobos.showPtx', 'ptx.ph', 'ex2.approx');
+  },
+
+  'SASS beside the source': async () => {
+    await beside('phobos.showSass', 'sass.ph', 'MUFU.EX2');
+  },
+
+  'the map of shared memory': async () => {
+    await open('map.ph', TUNED);
+    equal(await messagesOf(async () => vscode.commands.executeCommand('phobos.showMemoryMap')), []);
+    const { document } = await until('the map', listing);
+    holds(document.getText().includes('bytes of shared memory'), document.getText());
   },
 };
 

@@ -1,7 +1,8 @@
 /** The extension with a stand-in for the server, whose answers are known: `tests/editors/standin.py`. */
 
 import * as vscode from 'vscode';
-import { at, equal, holds, messagesOf, open, replace, runAll, seen, until, untilMarked, type Tests } from './harness';
+import { moved, runs } from '../src/lines';
+import { at, equal, messagesOf, open, replace, runAll, seen, until, untilMarked, type Tests } from './harness';
 
 const TEXT = `// Two kernels.
 kernel one() {
@@ -89,13 +90,26 @@ const tests: Tests = {
     await untilMarked(VIEW, ['first 6', 'second 6']);
     await editor.edit((edit) => edit.insert(new vscode.Position(0, 0), '// one more\n// and another\n'));
     await untilNoted('two · sm_90 · TILE=32 · from an earlier text');
-    holds((await seen(VIEW))?.lines[1]?.faded, 'it is not faded');
+    await until('the fading', async () => (await seen(VIEW))?.lines[1]?.faded);
     place(editor, 'c\n');
     await untilMarked(VIEW, ['first 7', 'second 7']);
     await editor.document.save();
     await untilMarked(VIEW, ['first 9', 'second 9']);
     await untilNoted('two · sm_90 · TILE=32');
-    holds((await seen(VIEW))?.lines[1]?.faded === false, 'it is still faded');
+    await until('its end', async () => (await seen(VIEW))?.lines[1]?.faded === false);
+  },
+
+  'lines move with edits': async () => {
+    const lines = [null, 2, 3, 3, 5];
+    const after = (first: number, last: number, now: number) => moved(lines, [{ first, last, now }]);
+    equal(after(0, 0, 2), [null, 4, 5, 5, 7]); // two lines put in above
+    equal(after(0, 2, 0), [null, 0, 1, 1, 3]); // and taken out, with the start of line 2
+    equal(after(3, 3, 0), lines); // within a line
+    equal(after(3, 3, 1), [null, 2, 3, 3, 6]); // a line broken
+    equal(after(2, 4, 1), [null, 2, 3, 3, 4]); // three made two
+    equal(after(7, 9, 0), lines); // below
+    equal(moved(lines, [{ first: 4, last: 5, now: 0 }, { first: 0, last: 0, now: 1 }]), [null, 3, 4, 4, 5]);
+    equal(runs([1, 2, 3, 5, 7, 8]), [[1, 3], [5, 5], [7, 8]]);
   },
 
   'a text that cannot be built leaves the view as it was, and says why': async () => {
@@ -116,12 +130,12 @@ const tests: Tests = {
     await untilNoted('two · sm_90 · TILE=32 · from an earlier text: There is no kernel `two`.');
   },
 
-  'SASS tells the live registers': async () => {
-    await show('phobos.showSass', 'sass.ph', 'a\n');
+  'SASS tells where most registers are live': async () => {
+    await show('phobos.showSass', 'sass.ph', 'b\n');
     equal(listing()?.document.languageId, 'phobos-sass');
     await until('the registers', async () => {
-      const notes = (await seen(VIEW))?.lines.map(({ note }) => note);
-      return JSON.stringify(notes) === JSON.stringify(['one · sm_90 · TILE=32', '11 live', '', '12 live', '', '13 live', '']);
+      const notes = (await seen(VIEW))?.lines.flatMap(({ text, note }) => (note === '' ? [] : [[text, note]]));
+      return JSON.stringify(notes) === JSON.stringify([['// two', 'two · sm_90 · TILE=32'], ['first 7', '37 live registers, the most']]);
     });
   },
 
@@ -130,7 +144,7 @@ const tests: Tests = {
     place(editor, 'b\n');
     await vscode.commands.executeCommand('phobos.showSass');
     await until('SASS', () => listing()?.document.languageId === 'phobos-sass');
-    equal(vscode.window.tabGroups.all.map(({ tabs }) => tabs.map(({ label }) => label)), [['two.ph'], ['one.ptx', 'two.sass']]);
+    equal(vscode.window.tabGroups.all.map(({ tabs }) => tabs.map(({ label }) => label)), [['two.ph'], ['one (PTX)', 'two (SASS)']]);
   },
 
   'the map of shared memory': async () => {
@@ -190,6 +204,17 @@ const tests: Tests = {
     const settings = vscode.workspace.getConfiguration('phobos', editor.document.uri);
     equal(settings.inspect('target')?.workspaceValue, 'sm_90');
     await settings.update('target', undefined, vscode.ConfigurationTarget.Workspace);
+  },
+
+  'brackets, comments and Enter': async () => {
+    const editor = await open('enter.ph', '');
+    for (const text of ['kernel k() {', '\n', 'a']) await vscode.commands.executeCommand('type', { text });
+    equal(editor.document.getText(), 'kernel k() {\n  a\n}');
+    await vscode.commands.executeCommand('editor.action.commentLine');
+    equal(editor.document.getText(), 'kernel k() {\n  // a\n}');
+    editor.selection = new vscode.Selection(1, 5, 1, 5);
+    await vscode.commands.executeCommand('type', { text: '\n' });
+    equal(editor.document.getText(), 'kernel k() {\n  // \n  // a\n}');
   },
 
   'the status items': async () => {
