@@ -167,11 +167,15 @@ def test_the_types_are_right() -> None:
 def test_the_package_has_what_it_needs_and_no_more(package: Path) -> None:
     with ZipFile(package) as archive:
         names = {name.removeprefix("extension/") for name in archive.namelist() if name.startswith("extension/")}
+        notices = archive.read("extension/dist/ThirdPartyNotices.txt").decode()
+    assert "\nvscode-languageclient " in notices
+    assert "Permission is hereby granted" in notices
     licence = {"LICENSE.txt", "readme.md", "changelog.md"}  # as the tool calls them
     syntaxes = {f"syntaxes/{path.name}" for path in EXTENSION.glob("syntaxes/*.json")}
     steps = {f"walkthrough/{path.name}" for path in EXTENSION.glob("walkthrough/*")}
     configurations = {"language-configuration.json", "assembly-configuration.json"}
-    assert names == {"package.json", "dist/extension.js", "icon.png", *configurations, *licence, *syntaxes, *steps}
+    built = {"dist/extension.js", "dist/ThirdPartyNotices.txt"}
+    assert names == {"package.json", "icon.png", *built, *configurations, *licence, *syntaxes, *steps}
     assert package.stat().st_size < 400_000
 
 
