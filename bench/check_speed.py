@@ -1,4 +1,5 @@
-"""Time and memory of checking a 1,000-line file: with nothing remembered, and as an editor does at a keystroke.
+"""Time and memory of checking a 1,000-line file: with nothing remembered, and as an editor does at a keystroke; and the
+time of formatting it.
 
 One file is the example kernels, renamed and repeated, another one per-thread code, where finding what differs between
 threads is timed by itself. Run: python -m bench.check_speed
@@ -17,11 +18,13 @@ from phobos_core.analysis import AnalysisCache, CheckedFile, check
 from phobos_core.analysis.uniformity import infer
 from phobos_core.syntax import Edit, Parser, SourceFile, parse
 from phobos_core.syntax.ast import Function, Kernel
+from phobos_core.syntax.formatter import format_file
 
 LINES = 1000
 ROUNDS = 20
 TARGET_MS = 60
 UNIFORMITY_MS = 20
+FORMAT_MS = 50
 PER_THREAD = Path(__file__).with_name("per_thread.ph")
 FORBIDDEN = ("numpy", "llvmlite")
 
@@ -111,6 +114,7 @@ def timed(title: str, text: str) -> tuple[bool, CheckedFile]:
     met = row("parse + check", measure(lambda: check(parse(text)), rounds=ROUNDS), TARGET_MS)
     row("  parse", measure(lambda: parse(text), rounds=ROUNDS))
     row("  check", measure(lambda: check(source), rounds=ROUNDS))
+    met &= row("format", measure(lambda: format_file(source), rounds=ROUNDS), FORMAT_MS)
     row("a keystroke in one kernel", measure(Editor(text).keystroke, rounds=ROUNDS))
     note(f"peak memory {peak_kilobytes(lambda: check(parse(text))):.0f} KB of Python objects")
     return met and not errors, result

@@ -102,6 +102,11 @@ def _hover(snapshot: Snapshot, params: lsp.HoverParams, session: Session) -> lsp
     return hover(snapshot, snapshot.offset(params.position), session.builds)
 
 
+def _links(snapshot: Snapshot, params: lsp.DocumentLinkParams, session: Session) -> list[lsp.DocumentLink]:
+    tooltips = session.supports("text_document.document_link.tooltip_support")
+    return links.document_links(snapshot, tooltips=tooltips)
+
+
 FEATURES: Table = (
     Feature(lsp.TEXT_DOCUMENT_HOVER, _hover),
     Feature(
@@ -123,7 +128,7 @@ FEATURES: Table = (
     Feature(lsp.TEXT_DOCUMENT_RENAME, given(_rename), lsp.RenameOptions(prepare_provider=True)),
     Feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, whole(symbols.document_symbols)),
     SessionFeature(lsp.WORKSPACE_SYMBOL, _workspace_symbols, over_files=True),
-    Feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK, whole(links.document_links), absent=list),
+    Feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK, _links, absent=list),
     SessionFeature(lsp.DOCUMENT_LINK_RESOLVE, lambda link, session: links.resolve(link)),
     Feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE, whole(structure.folding_ranges)),
     Feature(lsp.TEXT_DOCUMENT_SELECTION_RANGE, given(_selection)),

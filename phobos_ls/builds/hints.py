@@ -12,6 +12,7 @@ from itertools import groupby
 from phobos_core.report.accesses.model import MemoryAccess
 from phobos_core.report.accesses.text import described as access_described
 from phobos_core.report.model import Decision, KernelReport, Tile
+from phobos_core.report.text import bindings
 from phobos_ls.builds import words
 from phobos_ls.builds.work import Build
 from phobos_ls.settings import HintCategory
@@ -44,7 +45,7 @@ def hints_of(build: Build) -> list[Hint]:
 
 
 def _about_kernel(build: Build) -> Iterator[str]:
-    called = words.bindings({**build.config, **(build.report.dims if build.report else {})})
+    called = bindings({**build.config, **(build.report.dims if build.report else {})})
     yield f"`{build.kernel}` for {build.target}{f' with {called}' if called else ''}"
     yield from words.described(build)
     for decision in build.report.decisions if build.report else ():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from phobos_core.language.targets import TARGETS
 from phobos_core.report import text
@@ -84,10 +84,6 @@ def _cells(build: Build | None) -> tuple[str, str, str, str]:
         size(spilled) if spilled else "none",
         f"{_percent(fits.fraction)} ({fits.limiter})",
     )
-
-
-def bindings(values: Mapping[str, int]) -> str:
-    return text.bindings(values)
 
 
 def size(count: int) -> str:

@@ -1,7 +1,7 @@
 """Feature: what can be done about the code under the cursor.
 
 For a diagnostic: its fixes, each tried before it is offered, and its explanation. For code that is right: the
-rewritings of `fixes.refactorings`. For the file: all preferred fixes in one edit, worked out when it is chosen.
+rewritings of `fixes.refactorings`. For the file: all fixes that are no guess in one edit, worked out when it is chosen.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def _refactorings(
 
 
 def _fix_all(snapshot: Snapshot, client: Client, *, sought: bool) -> Iterator[lsp.CodeAction]:
-    action = lsp.CodeAction("Apply every preferred fix in this file", kind=FIX_ALL)
+    action = lsp.CodeAction("Apply every sure fix in this file", kind=FIX_ALL)
     if client.resolves:
         action.data = {"uri": snapshot.uri, "version": snapshot.version, "action": FIX_ALL}
         yield action
@@ -204,7 +204,8 @@ def _all_fixed(snapshot: Snapshot, client: Client) -> lsp.WorkspaceEdit:
 
 
 def fixed(snapshot: Snapshot) -> Snapshot:
-    """The file with a preferred fix for each error that has one; also for those that fixes bring to light."""
+    """The file with a preferred fix for each error that has one and where that is no guess; also for those that fixes
+    bring to light. Editors apply this when a file is saved, and nobody looks."""
     seen = {snapshot.text}
     while len(seen) < MOST_ROUNDS:
         snapshot.checkpoint()
@@ -221,7 +222,7 @@ def _one_fixed(snapshot: Snapshot) -> Snapshot | None:
 
     for found in snapshot.checked.diagnostics:
         if found.severity == "error":
-            preferred = next((fix for fix in fixes(snapshot, found) if fix.preferred), None)
-            if preferred is not None:
-                return applied(snapshot, preferred.changes)
+            sure = next((fix for fix in fixes(snapshot, found) if fix.preferred and not fix.guess), None)
+            if sure is not None:
+                return applied(snapshot, sure.changes)
     return None

@@ -15,6 +15,7 @@ from phobos_core.language.targets import TARGETS
 from phobos_core.report.model import KernelReport
 from phobos_core.report.sass.beside import by_address
 from phobos_core.report.sass.listing import Listing
+from phobos_core.report.text import bindings
 from phobos_ls.builds import words
 from phobos_ls.builds.builder import WorkFailed
 from phobos_ls.builds.content import content_of
@@ -215,7 +216,7 @@ def _now(shown: Shown, line: int) -> int:
 def drawing(report: KernelReport, line_now: Callable[[int], int]) -> Iterator[str]:
     """The shared memory of a block: a row for each tile, by its bytes, and across it the lines on which it lives."""
     limit = TARGETS[report.target].shared_per_block
-    config = words.bindings(report.config)
+    config = bindings(report.config)
     yield (
         f"{report.kernel} for {report.target}{f', {config}' if config else ''}: {report.placed_bytes:,} of {limit:,} "
         f"bytes of shared memory, {report.shared_bytes_without_reuse:,} without reuse"

@@ -21,11 +21,12 @@ from phobos_core.analysis.program import Symbol, SymbolKind, TensorType, TileTyp
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.language.context import Variation
 from phobos_core.language.types import ScalarType
+from phobos_core.report.text import bindings
 from phobos_core.syntax import ast
 from phobos_ls import reference, words
 from phobos_ls.builds.builds import MOST_CONFIGURATIONS, Builds
 from phobos_ls.builds.hints import tile_rows
-from phobos_ls.builds.words import bindings, described, table
+from phobos_ls.builds.words import described, table
 from phobos_ls.configurations import listed_configurations, shown_configuration, shown_values
 from phobos_ls.names import Global, Local, Meaning, declaration, meanings_at
 from phobos_ls.snapshot import Snapshot

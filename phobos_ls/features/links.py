@@ -24,9 +24,13 @@ _ADDRESS = re.compile(rb"https?://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}]")
 _NAMED = re.compile(rb"`(@?[A-Za-z_][A-Za-z0-9_.-]*)(?:\([^`]*\)|<[^`]*)?`")
 
 
-def document_links(snapshot: Snapshot) -> list[lsp.DocumentLink]:
+def document_links(snapshot: Snapshot, *, tooltips: bool = True) -> list[lsp.DocumentLink]:
+    """`tooltips`: the client shows them."""
     comments = _COMMENT.finditer(snapshot.text)
-    return [link for comment in comments for link in _in_comment(snapshot, comment.start(), comment[0])]
+    found = [link for comment in comments for link in _in_comment(snapshot, comment.start(), comment[0])]
+    for link in () if tooltips else found:
+        link.tooltip = None
+    return found
 
 
 def resolve(link: lsp.DocumentLink) -> lsp.DocumentLink:

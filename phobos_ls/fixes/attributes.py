@@ -19,7 +19,7 @@ _DIMENSIONS = re.compile(r"`([^`]+)`")
 def unknown_attribute(problem: Problem) -> Iterator[Fix]:
     known = [name for name, entry in ATTRIBUTES.items() if entry.status is not Status.PLANNED]
     for number, name in enumerate(close(problem.written, known)):
-        yield from fix(f"Change to `@{name}`", problem.instead(name), preferred=number == 0)
+        yield from fix(f"Change to `@{name}`", problem.instead(name), preferred=number == 0, guess=True)
     yield from remove_attribute(problem)
 
 
@@ -85,7 +85,7 @@ def unknown_dimension(problem: Problem) -> Iterator[Fix]:
     dims = _DIMENSIONS.findall(problem.help)
     names = dims if len(dims) == 1 else close(problem.written, dims)
     for number, name in enumerate(names):
-        yield from fix(f"Change to `{name}`", problem.instead(name), preferred=number == 0)
+        yield from fix(f"Change to `{name}`", problem.instead(name), preferred=number == 0, guess=True)
     yield from remove_promise(problem)
 
 
@@ -103,7 +103,9 @@ def registers_tile(problem: Problem) -> Iterator[Fix]:
     if kernel is None:
         return
     for threads in (64, 128, 256, 512, MAX_THREADS):
-        yield from fix(f"Launch {threads} threads", launch(problem, threads), preferred=True, group="threads")
+        yield from fix(
+            f"Launch {threads} threads", launch(problem, threads), preferred=True, group="threads", guess=True
+        )
     if node is not None and argument is not None:
         change = problem.without(node) if len(node.args) == 1 else problem.from_list(node.args, argument)
         yield from fix(f"Do not ask for `{problem.spelled(argument)}` in registers", change)

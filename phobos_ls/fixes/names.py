@@ -32,7 +32,7 @@ def similar(problem: Problem, known: Iterable[str], before: str = "") -> Iterato
     """`before` is what a name is written with, as `@`."""
     found = close(problem.written, known)
     for number, name in enumerate(found):
-        yield from fix(f"Change to `{before}{name}`", problem.instead(name), preferred=number == 0)
+        yield from fix(f"Change to `{before}{name}`", problem.instead(name), preferred=number == 0, guess=True)
 
 
 def unknown_name(problem: Problem) -> Iterator[Fix]:
@@ -104,7 +104,7 @@ def _declared(problem: Problem, name: str) -> Iterator[Fix]:
     if isinstance(statement, ast.Assign) and problem.place(statement.target) == (problem.start, problem.end):
         if statement.op == "=":
             start, _ = problem.place(statement)
-            yield from fix(f"Declare it here: `var {name}`", Change(start, start, "var "), preferred=True)
+            yield from fix(f"Declare it here: `var {name}`", Change(start, start, "var "), preferred=True, guess=True)
             return
         zero = _zero(problem, statement.value)
         yield from fix(f"Declare `var {name}` before", problem.before(_outermost_loop(problem), f"var {name} = {zero}"))
@@ -177,7 +177,8 @@ def unknown_ctx_field(problem: Problem) -> Iterator[Fix]:
     axes = [f"{field}.{axis}" for axis in _AXES if f"{field}.{axis}" in CTX_FIELDS]
     names = dict.fromkeys([*([exact] if exact else []), *axes, *close(field, CTX_FIELDS)])
     for number, name in enumerate(names):
-        yield from fix(f"Change to `ctx.{name}`", problem.instead(f"ctx.{name}"), preferred=number == 0)
+        guess = name != exact
+        yield from fix(f"Change to `ctx.{name}`", problem.instead(f"ctx.{name}"), preferred=number == 0, guess=guess)
 
 
 def duplicate_name(problem: Problem) -> Iterator[Fix]:
@@ -191,7 +192,10 @@ def duplicate_name(problem: Problem) -> Iterator[Fix]:
     new = problem.fresh(f"{name}2")
     places = [(problem.start, problem.end), *_meant(problem)]
     yield from fix(
-        f"Rename this one to `{new}`", *(Change(*place, new) for place in sorted(set(places))), preferred=True
+        f"Rename this one to `{new}`",
+        *(Change(*place, new) for place in sorted(set(places))),
+        preferred=True,
+        guess=True,
     )
 
 
@@ -211,6 +215,7 @@ def builtin_redefined(problem: Problem) -> Iterator[Fix]:
         f"Rename the function to `{new}`; calls of `{problem.written}` mean the built-in",
         problem.instead(new),
         preferred=True,
+        guess=True,
     )
 
 

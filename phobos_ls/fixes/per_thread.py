@@ -53,7 +53,12 @@ def once_per_cta(problem: Problem) -> Iterator[Fix]:
             case ast.If(then=ast.Block(body=body), orelse=orelse):
                 if body and body[-1] is statement and orelse is None:
                     yield from fix(
-                        f"Move `{text}` after the `if`", inner, problem.after(outer, text), preferred=True, group="move"
+                        f"Move `{text}` after the `if`",
+                        inner,
+                        problem.after(outer, text),
+                        preferred=True,
+                        group="move",
+                        guess=True,
                     )
                 if body and body[0] is statement:
                     yield from fix(f"Move `{text}` before the `if`", problem.before(outer, text), inner, group="move")

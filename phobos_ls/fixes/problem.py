@@ -38,12 +38,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """`preferred` marks the one that most authors mean. Of a `group` the first that helps is enough."""
+    """`preferred` marks the one that most authors mean; a `guess` is for an author to look at, and never applied
+    unseen. Of a `group` the first that helps is enough."""
 
     title: str
     changes: tuple[Change, ...]
     preferred: bool = False
     group: str = ""
+    guess: bool = False
 
 
 @dataclass(frozen=True)
@@ -236,7 +238,9 @@ class Problem:
 Fixer: TypeAlias = Callable[[Problem], Iterator[Fix]]
 
 
-def fix(title: str, *changes: Change | None, preferred: bool = False, group: str = "") -> Iterator[Fix]:
+def fix(
+    title: str, *changes: Change | None, preferred: bool = False, group: str = "", guess: bool = False
+) -> Iterator[Fix]:
     """One fix; none where a change that it needs cannot be made."""
     if changes and None not in changes:
-        yield Fix(title, tuple(change for change in changes if change is not None), preferred, group)
+        yield Fix(title, tuple(change for change in changes if change is not None), preferred, group, guess)

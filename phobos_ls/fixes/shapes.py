@@ -72,6 +72,7 @@ def dynamic_extent(problem: Problem) -> Iterator[Fix]:
         *changes,
         Change(end, end, tails),
         preferred=True,
+        guess=True,
     )
 
 

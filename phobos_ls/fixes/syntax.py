@@ -45,11 +45,12 @@ def _said(problem: Problem) -> Iterator[Fix]:
             "Start a new line",
             Change(_trimmed(text, problem.start), problem.start, problem.newline + problem.indent(problem.start)),
             preferred=problem.written in ("let", "var", "for", "while", "if", "break", "continue", "return"),
+            guess=True,
         )
     if message == "this `{` is never closed":
         after = _ITEM.search(text, problem.end)
         end = len(text.rstrip()) if after is None else len(text[: after.start()].rstrip())
-        yield from fix("Close the block", Change(end, end, f"{problem.newline}}}"), preferred=True)
+        yield from fix("Close the block", Change(end, end, f"{problem.newline}}}"), preferred=True, guess=True)
     if message.endswith(("needs a value", "needs a type or a value")):
         end = _line_end(problem)
         yield from fix("Give it the value 0", Change(end, end, " = 0"))
@@ -100,7 +101,9 @@ def _missing(problem: Problem) -> Iterator[Fix]:
     text = problem.snapshot.text
     space = " " if token in ("=", "in", "{") and not text[problem.start - 1 : problem.start].isspace() else ""
     after = " " if text[problem.start : problem.start + 1].strip() and token not in (")", "]") else ""
-    yield from fix(f"Insert `{token}`", Change(problem.start, problem.start, f"{space}{token}{after}"), preferred=True)
+    yield from fix(
+        f"Insert `{token}`", Change(problem.start, problem.start, f"{space}{token}{after}"), preferred=True, guess=True
+    )
     if token == "{":
         end = _line_end(problem)
         yield from fix("Give it an empty block", Change(problem.start, problem.start, f"{space}{{}}"))
@@ -141,7 +144,7 @@ def reserved_name(problem: Problem) -> Iterator[Fix]:
             for found in re.finditer(rb"(?<!\w)ctx(?!\s*\.|\w)", text[:end])
             if found.start() > problem.start
         ]
-    yield from fix(f"Name it `{name}`", *(Change(*place, name) for place in places), preferred=True)
+    yield from fix(f"Name it `{name}`", *(Change(*place, name) for place in places), preferred=True, guess=True)
 
 
 def literal_too_large(problem: Problem) -> Iterator[Fix]:

@@ -25,7 +25,7 @@ def unknown_type(problem: Problem) -> Iterator[Fix]:
         [*([known] if known else []), *close(problem.written, SPELLED), *_of_the_kind(problem.written)]
     )
     for number, name in enumerate(names):
-        yield from fix(f"Change to `{name}`", problem.instead(name), preferred=number == 0)
+        yield from fix(f"Change to `{name}`", problem.instead(name), preferred=number == 0, guess=name != known)
 
 
 def _of_the_kind(name: str) -> list[str]:
@@ -44,7 +44,10 @@ def misplaced_type(problem: Problem) -> Iterator[Fix]:
     other = "tensor" if node.constructor == "tile" else "tile"
     start, _ = problem.place(node)
     yield from fix(
-        f"Make it a {other}", Change(start, start + len(node.constructor), other), preferred=other == "tensor"
+        f"Make it a {other}",
+        Change(start, start + len(node.constructor), other),
+        preferred=other == "tensor",
+        guess=True,
     )
     statement = problem.node((ast.Let, ast.Var))
     if statement is not None and statement.value is not None:

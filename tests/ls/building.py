@@ -68,6 +68,15 @@ def settled(wired: Wired, uri: str = URI) -> dict[str, Any]:
     raise AssertionError(f"it never settles: {found}")
 
 
+def at_rest(wired: Wired, uri: str = URI) -> None:
+    """Until all is built, everything that follows from that is done, and the client has heard of it."""
+    settled(wired, uri)
+    known = wired.server.session.documents.get(uri)
+    assert known is not None
+    until(lambda: not known.strand._busy)
+    status(wired, uri)
+
+
 def hints(wired: Wired, uri: str = URI, where: dict[str, Any] = WHOLE) -> list[tuple[int, str]]:
     """Of each hint its line and its label."""
     found = wired.client.request("textDocument/inlayHint", {**document(uri), "range": where})

@@ -175,12 +175,13 @@ BROKEN = (
 
 
 def test_every_preferred_fix_in_one_edit() -> None:
-    c = cursor(BROKEN.replace("frist0 + ", ""))
+    c = cursor(BROKEN)
     (action,) = actions(c, "source.fixAll.phobos")
     assert action.edit is None
     done = resolve(c.snapshot, action, Client())
     after = applied(c, done.edit)
     assert "if n != 0 {" in after
+    assert "frist" in after, "a name may be another than the one that is close"
     assert "var x = 1" in after
     assert "A[:, :] = A[:, :]\n}" in after
 
@@ -339,7 +340,7 @@ FULL = {
     },
     "workspace": {"workspaceEdit": {"documentChanges": True}},
 }
-TEXT = "kernel k(n: i32) {\n  let first = n\n  if frist > 0 {\n  }\n  let b = first\n}\n"
+TEXT = "kernel k(n: i32) {\n  let first = n\n  if frist > 0 {\n  }\n  if first {\n  }\n}\n"
 
 
 def ask(wired: Any, line: int, character: int, **context: Any) -> Any:
@@ -363,7 +364,7 @@ def test_over_the_wire() -> None:
         done = wired.client.request("codeAction/resolve", all_)
         (change,) = done["edit"]["documentChanges"]
         assert change["textDocument"]["version"] == 1
-        assert change["edits"][0]["newText"] == "  if first > 0 {\n"
+        assert [edit["newText"] for edit in change["edits"]] == ["  if first != 0 {\n"]
         assert wired.client.request("codeAction/resolve", found[0]) == found[0]  # it has its edit
 
 

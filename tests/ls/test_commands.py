@@ -18,6 +18,7 @@ from phobos_core.analysis.program import Requirement
 from phobos_core.analysis.symbolic import sym
 from phobos_core.language.codes import CODES
 from phobos_core.syntax import parse
+from phobos_ls import commands
 from phobos_ls.explanations import page
 from phobos_ls.smoke import trial
 from phobos_ls.smoke.inputs import CannotMakeUp, make_up
@@ -422,3 +423,10 @@ def test_tensors_that_are_too_large_are_not_tried() -> None:
     tried = trial.attempt(job(source, "k"))
     assert tried.refused is not None
     assert "too many for a try" in tried.refused
+
+
+def test_a_run_has_a_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "RUN_SECONDS", 1.0)
+    with wire() as wired:
+        wired.open(ENDLESS)
+        assert refused(wired, "phobos.run", URI, "spin") == "the run of `spin` did not finish in 1 s"

@@ -19,6 +19,7 @@ from tests.ls.building import (
     SCALE,
     SHOWING,
     WHOLE,
+    at_rest,
     die,
     document,
     hints,
@@ -322,14 +323,13 @@ def test_a_client_is_told_once_of_a_build_and_never_for_nothing() -> None:
         assert hints(wired) != []
         # A build that changes nothing of what is shown.
         insert(wired, 3, " ", 2, character=2)
-        settled(wired)
+        at_rest(wired)
         before = refreshes(wired)
         hints(wired)
         insert(wired, 5, "\n" + SCALE.replace("scale", "other"), 3)
         part = {"start": {"line": 0, "character": 0}, "end": {"line": 4, "character": 0}}
         hints(wired, where=part)
-        settled(wired)
-        wired.client.request("phobos/status", document())
+        at_rest(wired)
         assert refreshes(wired) == before
 
 

@@ -116,6 +116,14 @@ WHERE = Builtin(
             ),
             scalar_result("The join of both types.", "join(T, U)"),
         ),
+        Form(
+            (
+                Param("c", (OperandKind.CONDITION,), "A bool.", (BOOL,)),
+                scalar("a", "The result where `c` holds.", (BOOL,)),
+                scalar("b", "The result elsewhere.", (BOOL,)),
+            ),
+            scalar_result("A bool.", BOOL),
+        ),
     ),
     "Chooses between two values, for each element by the condition on that element.",
     """\
