@@ -34,8 +34,8 @@ OWN = {"path", "trace.server"}
 def test_the_settings_are_those_of_the_server() -> None:
     names = {name.removeprefix("phobos.") for name in PROPERTIES}
     page = (ROOT / "docs" / "language-server.md").read_text(encoding="utf-8")
-    assert names - OWN == set(re.findall(r"^\| `phobos\.(\w+)` \|", page, re.MULTILINE))
-    assert {name.removeprefix("phobos.") for name in PROPERTIES if name in page} <= names
+    settings = page.partition("\n## Settings\n")[2].partition("\n## ")[0]
+    assert names - OWN == set(re.findall(r"^\| `phobos\.(\w+)` \|", settings, re.MULTILINE))
 
 
 def test_the_defaults_are_those_of_the_server() -> None:
@@ -167,11 +167,15 @@ def test_the_types_are_right() -> None:
 def test_the_package_has_what_it_needs_and_no_more(package: Path) -> None:
     with ZipFile(package) as archive:
         names = {name.removeprefix("extension/") for name in archive.namelist() if name.startswith("extension/")}
+        notices = archive.read("extension/dist/ThirdPartyNotices.txt").decode()
+    assert "\nvscode-languageclient " in notices
+    assert "Permission is hereby granted" in notices
     licence = {"LICENSE.txt", "readme.md", "changelog.md"}  # as the tool calls them
     syntaxes = {f"syntaxes/{path.name}" for path in EXTENSION.glob("syntaxes/*.json")}
     steps = {f"walkthrough/{path.name}" for path in EXTENSION.glob("walkthrough/*")}
     configurations = {"language-configuration.json", "assembly-configuration.json"}
-    assert names == {"package.json", "dist/extension.js", "icon.png", *configurations, *licence, *syntaxes, *steps}
+    built = {"dist/extension.js", "dist/ThirdPartyNotices.txt"}
+    assert names == {"package.json", "icon.png", *built, *configurations, *licence, *syntaxes, *steps}
     assert package.stat().st_size < 400_000
 
 
