@@ -50,7 +50,8 @@ def launch(
     max_instructions: int | None = None,
 ) -> list[Finding]:
     """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified."""
-    if max_instructions is not None and (device != "emulator" or max_instructions < 1):
+    counted = isinstance(max_instructions, int) and max_instructions > 0
+    if max_instructions is not None and not (counted and device == "emulator"):
         raise LaunchError("`max_instructions` is a positive number, for the device `emulator`")
     bound = _bound(translated, grid, values)
     match device:
