@@ -34,17 +34,17 @@ SUFFIXES: Mapping[Artifact, str] = {"ptx": ".ptx", "cubin": ".cubin", "sass": ".
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """Where the outputs go: below `folder`, where the stem of their source says. `named` puts the configuration into
-    the file names."""
+    the file names, and without it `bound` does so with the names that `-D` overrides."""
 
     folder: Path
     stems: Mapping[str, Path]
     named: bool
+    bound: frozenset[str]
 
     def path(self, request: Request, suffix: str) -> Path:
         """`matmul.sm_80` or `matmul.sm_80.TILE_M-64.TILE_N-64`: no character that a shell or make would read."""
         parts = [request.placed.kernel.name, request.target]
-        if self.named:
-            parts += [f"{name}-{value}" for name, value in request.config.items()]
+        parts += [f"{name}-{value}" for name, value in request.config.items() if self.named or name in self.bound]
         parts += [f"{name}-{value}" for name, value in request.placed.bound.items()]
         return self.folder / self.stems[request.source.name] / f"{'.'.join(parts)}{suffix}"
 
@@ -67,7 +67,10 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     sources = files.find_sources(arguments.paths)
     checked = check_sources(sources, asked, messages)
     outputs = Outputs(
-        Path(arguments.output), {f.source.name: f.stem for f in sources.files}, named=arguments.config != "first"
+        Path(arguments.output),
+        {f.source.name: f.stem for f in sources.files},
+        named=arguments.config != "first",
+        bound=frozenset(asked.options[0].bindings),
     )
     requests = list(_requests(checked, emit, tools))
     outputs.require_own(requests)

@@ -53,7 +53,8 @@ def launch(
     """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified.
 
     `schedule` is the seed of the order in which the emulator runs warps and blocks."""
-    if max_instructions is not None and (device != "emulator" or max_instructions < 1):
+    counted = isinstance(max_instructions, int) and max_instructions > 0
+    if max_instructions is not None and not (counted and device == "emulator"):
         raise LaunchError("`max_instructions` is a positive number, for the device `emulator`")
     if schedule is not None and device != "emulator":
         raise LaunchError(f"a schedule is of the emulator; device `{device}` has an order of its own")

@@ -125,6 +125,10 @@ def test_a_choice_outside_the_search_space_is_2_unless_bound_by_d(phobos: Phobos
     assert "TILE=96 is not a choice of kernel `saxpy`: 128, 256, 512" in ran.err
     assert not Path("build").exists()
     assert phobos("build", "-D", "TILE=96", saxpy).status == 0
+    # Another value is another output.
+    assert phobos("build", "-D", "TILE=160", "-D", "N=640", saxpy).status == 0
+    names = sorted(path.name for path in Path("build/saxpy").iterdir())
+    assert names == ["saxpy.sm_80.TILE-160.N-640.ptx", "saxpy.sm_80.TILE-96.ptx"]
 
 
 @needs_ptxas

@@ -141,6 +141,17 @@ def test_a_profile_runs_the_kernel_and_counts_what_its_threads_do() -> None:
     assert all(each.degree >= 1 and each.conflicts == each.passes - each.phases >= 0 for each in profile.shared)
 
 
+@pytest.mark.parametrize("limit", [0, -1, "9", 1.5])
+def test_a_limit_on_instructions_is_a_positive_number_of_the_emulator(saxpy: phobos.Kernel, limit: Any) -> None:
+    x, y = f32(1, 2, 3, 4), f32(0, 0, 0, 0)
+    with pytest.raises(phobos.LaunchError, match="`max_instructions` is a positive number"):
+        saxpy.launch(1, x, y, 2.0, max_instructions=limit)
+    with pytest.raises(phobos.LaunchError, match="for the device `emulator`"):
+        saxpy.launch(1, x, y, 2.0, device="reference", max_instructions=100)
+    saxpy.launch(1, x, y, 2.0, max_instructions=100_000)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
 def test_devices_that_there_are_not(saxpy: phobos.Kernel) -> None:
     with pytest.raises(phobos.LaunchError, match="`cuda` is not supported yet"):
         saxpy.launch(1, f32(1, 2, 3, 4), f32(1, 2, 3, 4), 1.0, device="cuda")
