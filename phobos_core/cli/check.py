@@ -26,5 +26,6 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         found.show(findings, arguments.format, output)
         if arguments.format == "text":
             count = f"{len(sources.files)} file{'' if len(sources.files) == 1 else 's'}"
-            output.line(summary(findings) or f"{count} checked, nothing wrong")
+            outcome = f"{len(sources.unreadable)} not read" if sources.unreadable else "nothing wrong"
+            output.line(summary(findings) or f"{count} checked, {outcome}")
     return status_with(sources, found.status_of(findings, arguments.exit_zero))

@@ -128,6 +128,8 @@ def test_files_that_cannot_be_read_are_all_named_and_the_others_are_checked(phob
     ran = phobos("check", "--format", "concise", ".")
     assert (ran.status, ran.err) == (2, said)
     assert ran.out.startswith("broken.ph:2:15: error[unknown-name]")
+    broken.write_text("kernel k() {}\n")
+    assert phobos("check", ".").out == "1 file checked, 1 not read\n"
     ran = phobos("check", "absent.ph", "bytes.ph")
     assert (ran.status, ran.out) == (2, "")
     assert ran.err == f"error: cannot read absent.ph: No such file or directory\n{said}"
