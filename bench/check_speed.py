@@ -1,4 +1,5 @@
-"""Time and memory of checking a 1,000-line file: with nothing remembered, and as an editor does at a keystroke.
+"""Time and memory of checking a 1,000-line file: with nothing remembered, and as an editor does at a keystroke; and the
+time of formatting it.
 
 One file is the example kernels, renamed and repeated, another one per-thread code, where finding what differs between
 threads is timed by itself. Run: python -m bench.check_speed
@@ -6,38 +7,53 @@ threads is timed by itself. Run: python -m bench.check_speed
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import tracemalloc
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from bench.measure import EXAMPLES, environment, heading, measure, measure_command, note, row
 from phobos_core.analysis import AnalysisCache, CheckedFile, check
 from phobos_core.analysis.uniformity import infer
-from phobos_core.syntax import Edit, Parser, parse
+from phobos_core.syntax import Edit, Parser, SourceFile, parse
+from phobos_core.syntax.ast import Function, Kernel
+from phobos_core.syntax.formatter import format_file
 
 LINES = 1000
 ROUNDS = 20
 TARGET_MS = 60
 UNIFORMITY_MS = 20
+FORMAT_MS = 50
 PER_THREAD = Path(__file__).with_name("per_thread.ph")
-NAME = re.compile(r"^kernel (\w+)", re.MULTILINE)
-FUNCTION = re.compile(r"^fn (?:[^{\n]*|.*?^\})$", re.MULTILINE | re.DOTALL)
 FORBIDDEN = ("numpy", "llvmlite")
 
 
 def long_file(sources: Sequence[str], lines: int = LINES) -> str:
     """The sources, each copy of a kernel under a name of its own, cut at the first whole source past so many lines;
     each function once."""
-    text, copy = "", 0
+    files = [parse(source) for source in sources]
+    text, copy, functions = "", 0, set[str]()
     while True:
-        for source in sources:
-            text += NAME.sub(rf"kernel \1_{copy}", source if copy == 0 else FUNCTION.sub("", source)) + "\n"
+        for file in files:
+            text += "".join(_items(file, copy, functions)) + "\n"
             if text.count("\n") >= lines:
                 return text
         copy += 1
+
+
+def _items(file: SourceFile, copy: int, functions: set[str]) -> Iterator[str]:
+    """The text of each item, with what stands above it. `functions` are those that stand already."""
+    end = 0
+    for placed in file.items:
+        start, end = end, placed.offset + placed.item.span.end
+        match placed.item:
+            case Kernel(name=name):
+                place = placed.offset + name.span.end
+                yield f"{file.text[start:place].decode()}_{copy}{file.text[place:end].decode()}"
+            case Function(name=name) if name.text not in functions:
+                functions.add(name.text)
+                yield file.text[start:end].decode()
 
 
 def examples() -> list[str]:
@@ -98,6 +114,7 @@ def timed(title: str, text: str) -> tuple[bool, CheckedFile]:
     met = row("parse + check", measure(lambda: check(parse(text)), rounds=ROUNDS), TARGET_MS)
     row("  parse", measure(lambda: parse(text), rounds=ROUNDS))
     row("  check", measure(lambda: check(source), rounds=ROUNDS))
+    met &= row("format", measure(lambda: format_file(source), rounds=ROUNDS), FORMAT_MS)
     row("a keystroke in one kernel", measure(Editor(text).keystroke, rounds=ROUNDS))
     note(f"peak memory {peak_kilobytes(lambda: check(parse(text))):.0f} KB of Python objects")
     return met and not errors, result

@@ -44,7 +44,9 @@ kernel matvec(A: tensor<f32>[M, K], X: tensor<f32>[K], Y: tensor<f32>[M]) {
 @launch(256)
 kernel matvec_int8(W: tensor<i8>[M, K], S: tensor<f32>[M], X: tensor<i8>[1, K], Y: tensor<f32>[M]) {
   let row = ctx.block.x * ctx.warps + ctx.warp
-  if row >= M { return }
+  if row >= M {
+    return
+  }
   var acc = 0
   var k = ctx.lane * 16
   while k < K {
@@ -52,11 +54,16 @@ kernel matvec_int8(W: tensor<i8>[M, K], S: tensor<f32>[M], X: tensor<i8>[1, K], 
     k += ctx.lanes * 16
   }
   let total = sum<over ctx.lane>(f32(acc))
-  if ctx.lane == 0 { Y[row] = total * S[row] }
+  if ctx.lane == 0 {
+    Y[row] = total * S[row]
+  }
 }
 
 @launch(128)
-kernel matvec_int4(W: tensor<i8>[M, H], D: tensor<f32>[M, G], X: tensor<f32>[1, K], Y: tensor<f32>[M]) {
+kernel matvec_int4(W: tensor<i8>[M, H],
+                   D: tensor<f32>[M, G],
+                   X: tensor<f32>[1, K],
+                   Y: tensor<f32>[M]) {
   let lane = ctx.lane
   let row = ctx.block.x * ctx.warps + ctx.warp
   var acc = 0.0
@@ -85,20 +92,28 @@ kernel scan(X: tensor<i32>[N], O: tensor<i32>[N]) {
   let i = ctx.block.x * ctx.threads + ctx.thread
   let lane = ctx.lane
   var x = 0
-  if i < N { x = X[i] }
+  if i < N {
+    x = X[i]
+  }
   for<unroll 5> step in range(0, 5) {
     let d = 1 << step
     let below = shfl<up d>(x)
-    if lane >= d { x += below }
+    if lane >= d {
+      x += below
+    }
   }
   var sums: tile<i32>[1, 8] = 0
-  if lane == ctx.lanes - 1 { sums[0, ctx.warp] = x }
+  if lane == ctx.lanes - 1 {
+    sums[0, ctx.warp] = x
+  }
   barrier()
   var before = 0
   for w in range(0, ctx.warp) {
     before += sums[0, w]
   }
-  if i < N { O[i] = x + before }
+  if i < N {
+    O[i] = x + before
+  }
 }
 
 @launch(256)
@@ -108,7 +123,9 @@ kernel histogram(X: tensor<u8>[N], H: tensor<i32>[256]) {
   for at in range(0, 4096, ctx.threads) {
     let i = ctx.block.x * 4096 + at + t
     var bin = 256
-    if i < N { bin = clamped(X[i], 0, 255) }
+    if i < N {
+      bin = clamped(X[i], 0, 255)
+    }
     for turn in range(0, 256) {
       if turn == t {
         add_at(counts, bin, 1)
@@ -130,7 +147,9 @@ kernel row_softmax(X: tensor<f32>[M, K], O: tensor<f32>[M, K]) {
   var top = -1.0e30
   for k in range(ctx.thread, K, ctx.threads) {
     let x = X[row, k]
-    if x > top { top = x }
+    if x > top {
+      top = x
+    }
   }
   let most = max<over ctx.thread>(top)
   var total = 0.0
@@ -144,7 +163,10 @@ kernel row_softmax(X: tensor<f32>[M, K], O: tensor<f32>[M, K]) {
 }
 
 @launch(256)
-kernel staged(X: tensor<f32>[M, 64], W: tensor<f32>[64, 64], B: tensor<i32>[M], O: tensor<f32>[M, 64]) {
+kernel staged(X: tensor<f32>[M, 64],
+              W: tensor<f32>[64, 64],
+              B: tensor<i32>[M],
+              O: tensor<f32>[M, 64]) {
   let first = ctx.block.x * 32
   let w = W[:, :]
   var rows: tile<f32>[32, 64] = 0.0

@@ -2,7 +2,11 @@
 // maximum and denominator.
 @autotune(D in [64], BR in [32, 64], BC in [32, 64])
 @launch(128)
-kernel flash_attention(Q: tensor<f32>[Nq, D], K: tensor<f32>[Nk, D], V: tensor<f32>[Nk, D], O: tensor<f32>[Nq, D], scale: f32) {
+kernel flash_attention(Q: tensor<f32>[Nq, D],
+                       K: tensor<f32>[Nk, D],
+                       V: tensor<f32>[Nk, D],
+                       O: tensor<f32>[Nq, D],
+                       scale: f32) {
   let row = ctx.block.x * BR
   let q = Q[row :+ BR, :]
   var acc: tile<f32>[BR, D] = 0.0

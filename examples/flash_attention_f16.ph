@@ -1,7 +1,11 @@
 // Flash attention on f16 tensors: scores, probabilities and sums in f32, rounded to f16 once at the end.
 @autotune(D in [64], BR in [32, 64], BC in [32, 64])
 @launch(128)
-kernel flash_attention_f16(Q: tensor<f16>[Nq, D], K: tensor<f16>[Nk, D], V: tensor<f16>[Nk, D], O: tensor<f16>[Nq, D], scale: f32) {
+kernel flash_attention_f16(Q: tensor<f16>[Nq, D],
+                           K: tensor<f16>[Nk, D],
+                           V: tensor<f16>[Nk, D],
+                           O: tensor<f16>[Nq, D],
+                           scale: f32) {
   let row = ctx.block.x * BR
   let q = Q[row :+ BR, :]
   var acc: tile<f32>[BR, D] = 0.0

@@ -1,7 +1,12 @@
 // Gated linear attention over chunks of C tokens, with the recurrent state S (keys x values) carried from chunk to chunk.
 @autotune(D in [64], C in [32, 64])
 @launch(256)
-kernel kda(Q: tensor<f32>[N, D], K: tensor<f32>[N, D], V: tensor<f32>[N, D], G: tensor<f32>[N, 1], O: tensor<f32>[N, D], scale: f32) {
+kernel kda(Q: tensor<f32>[N, D],
+           K: tensor<f32>[N, D],
+           V: tensor<f32>[N, D],
+           G: tensor<f32>[N, 1],
+           O: tensor<f32>[N, D],
+           scale: f32) {
   var state: tile<f32>[D, D] = 0.0
   for c in range(0, N, C) {
     let q = Q[c :+ C, :]

@@ -1,7 +1,11 @@
 // C = alpha * A @ B + beta * C in f32. One CTA computes a TILE_M x TILE_N tile of C.
 @autotune(TILE_M in [32, 128], TILE_N in [32, 128], TILE_K in [8, 32])
 @launch(256)
-kernel sgemm(A: tensor<f32>[M, K], B: tensor<f32>[K, N], C: tensor<f32>[M, N], alpha: f32, beta: f32) {
+kernel sgemm(A: tensor<f32>[M, K],
+             B: tensor<f32>[K, N],
+             C: tensor<f32>[M, N],
+             alpha: f32,
+             beta: f32) {
   let row = ctx.block.x * TILE_M
   let column = ctx.block.y * TILE_N
   var sum: tile<f32>[TILE_M, TILE_N] = 0.0

@@ -4,7 +4,11 @@
 @launch(256)
 @pipeline
 @aligned(M = TILE_M, N = TILE_N, K = TILE_K)
-kernel sgemm_aligned(A: tensor<f32>[M, K], B: tensor<f32>[K, N], C: tensor<f32>[M, N], alpha: f32, beta: f32) {
+kernel sgemm_aligned(A: tensor<f32>[M, K],
+                     B: tensor<f32>[K, N],
+                     C: tensor<f32>[M, N],
+                     alpha: f32,
+                     beta: f32) {
   let row = ctx.block.x * TILE_M
   let column = ctx.block.y * TILE_N
   var sum: tile<f32>[TILE_M, TILE_N] = 0.0

@@ -68,6 +68,7 @@ def converse(server: Server, read: Callable[[], bytes], send: Callable[[bytes], 
             if messages.ended:
                 break
         server.session.quiet()
+    server.session.close()
     outbox.close()
     return messages.exit_code
 
@@ -134,6 +135,7 @@ def serve_websocket(make: Callable[[], Server], host: str, port: int) -> int:
                 server.session.quiet()
         except ConnectionClosed:
             pass
+        server.session.close()
         outbox.close()
 
     with serve(handle, host, port, origins=[None, LOCAL_ORIGIN], max_size=None) as listening:

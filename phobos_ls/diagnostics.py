@@ -3,8 +3,8 @@
 What `phobos check` reports, at every keystroke: what is wrong with the help that is known, related places, a link to
 the explanation of the code; names that nothing reads are shown faded.
 
-A client that can ask for diagnostics asks, and any other is sent them; no client gets both. An answer has an id made of
-what it says, so that a client that has it already is told only that.
+A client that can ask for diagnostics, and do so again when it is told to, asks; any other is sent them; no client gets
+both. An answer has an id made of what it says, so that a client that has it already is told only that.
 """
 
 from __future__ import annotations

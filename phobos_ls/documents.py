@@ -15,6 +15,7 @@ from lsprotocol import types as lsp
 from phobos_core.analysis import AnalysisCache
 from phobos_core.syntax import Edit, LineIndex, Parser, SourceFile
 from phobos_core.syntax.lines import Encoding
+from phobos_ls.line_names import LineNames
 from phobos_ls.memo import Memo
 from phobos_ls.scheduling import Pool, Strand
 from phobos_ls.settings import Settings
@@ -28,11 +29,17 @@ SPARE_RESULTS = 32
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """One text of a document. `lines` has the text."""
+    """One text of a document. `lines` has the text, `names` what each line is known by from one text to the next."""
 
     uri: str
     version: int | None
     lines: LineIndex
+    names: LineNames
+
+    @staticmethod
+    def first(uri: str, version: int | None, text: bytes) -> Revision:
+        lines = LineIndex(text)
+        return Revision(uri, version, lines, LineNames.of(len(lines.starts)))
 
 
 class Reading:
@@ -60,6 +67,7 @@ class Reading:
                 revision.lines,
                 self._strand.checkpoint,
                 self._memo,
+                revision.names,
             )
             self._memo.turn()
             self._cache.keep(len(source.items) + SPARE_RESULTS)
@@ -88,10 +96,12 @@ class Document:
     def change(
         self, version: int | None, changes: list[lsp.TextDocumentContentChangeEvent], encoding: Encoding
     ) -> None:
-        lines = self.revision.lines
+        lines, names = self.revision.lines, self.revision.names
         for change in changes:
-            lines = _changed(lines, change, encoding)
-        self.revision = replace(self.revision, version=version, lines=lines)
+            edit = _edit(lines, change, encoding)
+            edited = lines.edited(edit.start, edit.end, edit.replacement)
+            lines, names = edited, names.edited(lines, edited, edit.start, edit.end)
+        self.revision = replace(self.revision, version=version, lines=lines, names=names)
         self.missing = False
 
 
@@ -111,7 +121,7 @@ class Documents:
 
     def open(self, item: lsp.TextDocumentItem) -> Document:
         strand = Strand(self.pool)
-        revision = Revision(item.uri, item.version, LineIndex(encoded(item.text)))
+        revision = Revision.first(item.uri, item.version, encoded(item.text))
         document = self._open[key(item.uri)] = Document(revision, strand, Reading(strand))
         return document
 
@@ -119,14 +129,14 @@ class Documents:
         return self._open.pop(key(uri), None)
 
 
-def _changed(lines: LineIndex, change: lsp.TextDocumentContentChangeEvent, encoding: Encoding) -> LineIndex:
+def _edit(lines: LineIndex, change: lsp.TextDocumentContentChangeEvent, encoding: Encoding) -> Edit:
     replacement = encoded(change.text)
     if not isinstance(change, lsp.TextDocumentContentChangePartial):
-        return LineIndex(replacement)
+        return difference(lines.text, replacement)
     place = change.range
     start = lines.offset((place.start.line, place.start.character), encoding)
     end = lines.offset((place.end.line, place.end.character), encoding)
-    return lines.edited(start, max(start, end), replacement)
+    return Edit(start, max(start, end), replacement)
 
 
 def difference(before: bytes, after: bytes) -> Edit:

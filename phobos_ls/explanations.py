@@ -6,40 +6,24 @@ it, below the user's folder for caches; where that cannot be written, codes have
 
 from __future__ import annotations
 
-import os
-import sys
-from functools import cache
-from pathlib import Path
+from functools import cache as remembered
 
-from phobos_core import __version__
 from phobos_core.language.codes import CODES, Code
+from phobos_ls import cache
 
 
-@cache
+@remembered
 def link(code: str) -> str | None:
     """The URI of a code's page."""
     described = CODES.get(code)
     if described is None:
         return None
     try:
-        path = _folder() / f"{code}.md"
-        _write(path, page(described).encode("utf-8"))
+        path = cache.folder() / "explain" / f"{code}.md"
+        cache.write(path, page(described).encode("utf-8"))
     except (OSError, RuntimeError):  # a full disk, or a user without a home
         return None
     return path.as_uri()
-
-
-def _write(path: Path, text: bytes) -> None:
-    if path.is_file() and path.read_bytes() == text:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # Another server may write it at the same time.
-    temporary = path.with_suffix(f".{os.getpid()}")
-    try:
-        temporary.write_bytes(text)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def page(code: Code) -> str:
@@ -50,14 +34,3 @@ def page(code: Code) -> str:
         if text:
             parts += [f"{head}:", f"```phobos\n{text.rstrip()}\n```"]
     return "\n\n".join(parts) + "\n"
-
-
-def _folder() -> Path:
-    match sys.platform:
-        case "win32":
-            base = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
-        case "darwin":
-            base = Path.home() / "Library" / "Caches"
-        case _:
-            base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "phobos" / __version__ / "explain"

@@ -25,6 +25,7 @@ from pygls.protocol import LanguageServerProtocol
 
 from phobos_core import __version__
 from phobos_ls.scheduling import Cancelled, Token
+from phobos_ls.table import Later
 
 log = logging.getLogger(__name__)
 
@@ -211,8 +212,8 @@ class LifecycleProtocol(LanguageServerProtocol):
         token = self._tokens[msg_id] = Token()
         return token
 
-    def run(self, msg_id: int | str, method: str, compute: Callable[[], Any]) -> None:
-        """Computes the answer to a request, and gives it."""
+    def run(self, msg_id: int | str, method: str, compute: Callable[[], Any]) -> Later | None:
+        """Computes the answer to a request, and gives it, unless it has to wait: then, what for."""
         try:
             result = compute()
         except Cancelled:
@@ -220,11 +221,14 @@ class LifecycleProtocol(LanguageServerProtocol):
         except Exception as error:
             self.fail(msg_id, method, error)
         else:
+            if isinstance(result, Later):
+                return result
             token = self._tokens.pop(msg_id, None)
             if token is not None and token.cancelled:
                 self.dropped(msg_id)
             else:
                 self._send_response(msg_id, result)
+        return None
 
     def dropped(self, msg_id: int | str) -> None:
         """The client has cancelled a request."""

@@ -7,6 +7,7 @@ each call, what the caller's scope says, so it may have several meanings.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -15,7 +16,11 @@ from phobos_core.analysis import PlacedFunction, PlacedKernel
 from phobos_core.analysis.functions import Definition
 from phobos_core.analysis.program import Symbol
 from phobos_core.syntax import ast
+from phobos_ls.scopes import symbols_in_scope
 from phobos_ls.snapshot import Snapshot
+
+# Not a field of `ctx`, nor an attribute.
+_NAME = re.compile(rb"(?<![.@\w])[A-Za-z_]\w*")
 
 Place: TypeAlias = tuple[int, int]
 Item: TypeAlias = PlacedKernel | PlacedFunction
@@ -135,7 +140,22 @@ def _in_kernel(snapshot: Snapshot, kernel: PlacedKernel, offset: int) -> list[Me
     for span, symbol in kernel.references:
         if span.frame is None and _touches(span, offset):
             return [Local(kernel, symbol)]
-    return _called(snapshot, ((span, name) for span, name in kernel.calls if span.frame is None), offset)
+    called = _called(snapshot, ((span, name) for span, name in kernel.calls if span.frame is None), offset)
+    return called or _half_written(snapshot, kernel, offset)
+
+
+def _half_written(snapshot: Snapshot, kernel: PlacedKernel, offset: int) -> list[Meaning]:
+    """What a name will mean that stands in a statement which cannot be read yet: what is in scope there."""
+    if kernel.kernel is not None:
+        return []
+    at = kernel.offset + offset
+    line = snapshot.lines.position(at).line
+    start = snapshot.lines.starts[line]
+    for found in _NAME.finditer(snapshot.lines.line(line).partition(b"//")[0]):
+        if start + found.start() <= at <= start + found.end():
+            symbols = (s for s in symbols_in_scope(kernel, offset) if s.name == found[0].decode())
+            return [Local(kernel, symbol) for symbol in symbols]
+    return []
 
 
 def _in_function(snapshot: Snapshot, function: PlacedFunction, offset: int) -> list[Meaning]:

@@ -9,12 +9,28 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from phobos_ls.features import call_hierarchy, completion, formatting, navigation, rename, signature, structure, symbols
+from phobos_ls import commands
+from phobos_ls.features import (
+    call_hierarchy,
+    code_actions,
+    code_lens,
+    completion,
+    formatting,
+    generated_code,
+    links,
+    navigation,
+    rename,
+    signature,
+    structure,
+    symbols,
+)
 from phobos_ls.features import semantic_tokens as colours
 from phobos_ls.features.hover import hover
+from phobos_ls.features.type_definition import type_definition
 from phobos_ls.lifecycle import Refused
 from phobos_ls.session import Session
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.status import METHOD as STATUS
 from phobos_ls.table import Feature, SessionFeature, Table, at, between, given, whole
 
 
@@ -69,8 +85,30 @@ def _workspace_symbols(params: lsp.WorkspaceSymbolParams, session: Session) -> l
     return found
 
 
+def _code_actions(snapshot: Snapshot, params: lsp.CodeActionParams, session: Session) -> Any:
+    client = code_actions.client_of(session.capabilities)
+    start, end = snapshot.offset(params.range.start), snapshot.offset(params.range.end)
+    found = code_actions.code_actions(snapshot, start, max(start, end), params.context, client)
+    if client.literals:
+        return found
+    return [command for action in found if (command := code_actions.as_command(action)) is not None]
+
+
+def _resolved_action(snapshot: Snapshot, action: lsp.CodeAction, session: Session) -> Any:
+    return code_actions.resolve(snapshot, action, code_actions.client_of(session.capabilities))
+
+
+def _hover(snapshot: Snapshot, params: lsp.HoverParams, session: Session) -> lsp.Hover | None:
+    return hover(snapshot, snapshot.offset(params.position), session.builds)
+
+
+def _links(snapshot: Snapshot, params: lsp.DocumentLinkParams, session: Session) -> list[lsp.DocumentLink]:
+    tooltips = session.supports("text_document.document_link.tooltip_support")
+    return links.document_links(snapshot, tooltips=tooltips)
+
+
 FEATURES: Table = (
-    Feature(lsp.TEXT_DOCUMENT_HOVER, at(hover)),
+    Feature(lsp.TEXT_DOCUMENT_HOVER, _hover),
     Feature(
         lsp.TEXT_DOCUMENT_COMPLETION,
         at(completion.completion),
@@ -83,12 +121,15 @@ FEATURES: Table = (
         lsp.SignatureHelpOptions(list(signature.TRIGGERS)),
     ),
     Feature(lsp.TEXT_DOCUMENT_DEFINITION, at(navigation.definition)),
+    Feature(lsp.TEXT_DOCUMENT_TYPE_DEFINITION, at(type_definition)),
     Feature(lsp.TEXT_DOCUMENT_REFERENCES, given(_references)),
     Feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, at(navigation.highlight)),
     Feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME, at(rename.prepare)),
     Feature(lsp.TEXT_DOCUMENT_RENAME, given(_rename), lsp.RenameOptions(prepare_provider=True)),
     Feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, whole(symbols.document_symbols)),
     SessionFeature(lsp.WORKSPACE_SYMBOL, _workspace_symbols, over_files=True),
+    Feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK, _links, absent=list),
+    SessionFeature(lsp.DOCUMENT_LINK_RESOLVE, lambda link, session: links.resolve(link)),
     Feature(lsp.TEXT_DOCUMENT_FOLDING_RANGE, whole(structure.folding_ranges)),
     Feature(lsp.TEXT_DOCUMENT_SELECTION_RANGE, given(_selection)),
     Feature(lsp.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY, at(call_hierarchy.prepare)),
@@ -100,6 +141,14 @@ FEATURES: Table = (
         lsp.CALL_HIERARCHY_OUTGOING_CALLS,
         given(lambda snapshot, params: call_hierarchy.outgoing(snapshot, params.item.name)),
     ),
+    Feature(
+        lsp.TEXT_DOCUMENT_CODE_ACTION,
+        _code_actions,
+        lsp.CodeActionOptions(list(code_actions.KINDS), resolve_provider=True),
+    ),
+    Feature(lsp.CODE_ACTION_RESOLVE, _resolved_action, unnamed=lambda action: action),
+    Feature(lsp.TEXT_DOCUMENT_CODE_LENS, whole(code_lens.code_lenses), absent=list),
+    *commands.COMMANDS,
     Feature(lsp.TEXT_DOCUMENT_FORMATTING, whole(formatting.format_document)),
     Feature(lsp.TEXT_DOCUMENT_RANGE_FORMATTING, between(formatting.format_range)),
     Feature(
@@ -110,4 +159,15 @@ FEATURES: Table = (
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL, _tokens, colours.LEGEND),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_FULL_DELTA, _token_delta),
     Feature(lsp.TEXT_DOCUMENT_SEMANTIC_TOKENS_RANGE, between(_tokens_between)),
+    Feature(
+        lsp.TEXT_DOCUMENT_INLAY_HINT,
+        lambda snapshot, params, session: session.hinting.answer(snapshot, params),
+        lsp.InlayHintOptions(resolve_provider=False),
+        absent=list,
+    ),
+    Feature("phobos/ptx", generated_code.ptx),
+    Feature("phobos/sass", generated_code.sass),
+    Feature("phobos/memoryMap", generated_code.memory_map),
+    Feature("phobos/configurations", generated_code.configurations),
+    SessionFeature(STATUS, lambda params, session: session.status.answer(params)),
 )

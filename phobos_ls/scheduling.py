@@ -31,13 +31,23 @@ class Cancelled(Exception):
 
 @dataclass(slots=True)
 class Token:
-    """`cancelled` says that nobody wants the result of a job any more, `paused` that a request waits behind it."""
+    """`cancelled` says that nobody wants the result of a job any more, `paused` that a request waits behind it.
+    `on_cancel` gives up what the job waits for."""
 
     cancelled: bool = False
     paused: bool = False
+    on_cancel: Task | None = None
 
     def cancel(self) -> None:
         self.cancelled = True
+        if self.on_cancel is not None:
+            self.on_cancel()
+
+    def follow(self, leave: Task) -> None:
+        """Has `leave` called when the job is cancelled, also where it has been."""
+        self.on_cancel = leave
+        if self.cancelled:
+            leave()
 
     def check(self) -> None:
         if self.cancelled or self.paused:

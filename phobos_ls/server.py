@@ -11,21 +11,24 @@ from functools import partial
 from typing import Any
 
 from lsprotocol import types as lsp
-from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
+from pygls.capabilities import ServerCapabilitiesBuilder
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import default_converter
 
 from phobos_core import __version__
 from phobos_ls import diagnostics, registry
 from phobos_ls.lifecycle import LifecycleProtocol, Refused, State
-from phobos_ls.scheduling import Pool, Strand
-from phobos_ls.session import Session
+from phobos_ls.scheduling import Pool, Strand, Token
+from phobos_ls.session import PULLING, Session, supports
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.table import Command, Feature, SessionFeature, Table, uri_of
 from phobos_ls.workspace import SUFFIX
 
 # Requests of our own begin with this. They are announced to every client, and wait for one to ask.
 OWN = "phobos/"
+
+# A client without this knows no kinds of code actions either.
+_LITERALS = "text_document.code_action.code_action_literal_support"
 
 _FILES = lsp.FileOperationRegistrationOptions(
     [lsp.FileOperationFilter(lsp.FileOperationPattern(f"**/*{SUFFIX}"), "file")]
@@ -46,9 +49,9 @@ FEATURES: Table = (
         _document_diagnostics,
         lsp.DiagnosticOptions(inter_file_dependencies=False, workspace_diagnostics=True, identifier="phobos"),
         absent=lambda: diagnostics.document_report([], None),
-        needs="text_document.diagnostic",
+        needs=PULLING,
     ),
-    SessionFeature(lsp.WORKSPACE_DIAGNOSTIC, _workspace_diagnostics, needs="text_document.diagnostic", over_files=True),
+    SessionFeature(lsp.WORKSPACE_DIAGNOSTIC, _workspace_diagnostics, needs=PULLING, over_files=True),
     *registry.FEATURES,
 )
 
@@ -85,7 +88,16 @@ class Server(LanguageServer):
             return
         strand, compute = self._work(method, params)
         token = self.messages.token(msg_id)
-        strand.soon(partial(self.messages.run, msg_id, method, compute), token, partial(self.messages.dropped, msg_id))
+        self._soon(strand, msg_id, method, compute, token)
+
+    def _soon(self, strand: Strand, msg_id: int | str, method: str, compute: Callable[[], Any], token: Token) -> None:
+        def run() -> None:
+            later = self.messages.run(msg_id, method, compute)
+            if later is not None:
+                later.future.add_done_callback(lambda _: self._soon(strand, msg_id, method, later.then, token))
+                token.follow(later.leave)
+
+        strand.soon(run, token, partial(self.messages.dropped, msg_id))
 
     def _work(self, method: str, params: Any) -> tuple[Strand, Callable[[], Any]]:
         """Where the answer is computed, and how: about the text as it is now, whatever is typed until then."""
@@ -94,11 +106,14 @@ class Server(LanguageServer):
             command = self._commands.get(params.command)
             if command is None:
                 raise Refused(f"there is no command `{params.command}`", lsp.ErrorCodes.InvalidParams)
-            return session.general, partial(command.answer, list(params.arguments or ()), session)
+            strand = session.commands if command.slow else session.general
+            return strand, partial(command.answer, list(params.arguments or ()), session)
         feature = self._features[method]
         if isinstance(feature, SessionFeature):
             return session.closed if feature.over_files else session.general, partial(feature.answer, params, session)
         uri = uri_of(params)
+        if uri is None and feature.unnamed is not None:
+            return session.general, partial(feature.unnamed, params)
         if uri is None:
             raise Refused(f"`{method}` is about a document, and names none", lsp.ErrorCodes.InvalidParams)
         document = session.documents.get(uri)
@@ -116,11 +131,7 @@ class Server(LanguageServer):
         return lsp.InitializeResult(announced, lsp.ServerInfo("phobos", __version__))
 
     def _announced(self, client: lsp.ClientCapabilities, encoding: str) -> lsp.ServerCapabilities:
-        lines = [
-            line
-            for line in self._features.values()
-            if line.needs is None or get_capability(client, line.needs) is not None
-        ]
+        lines = [line for line in self._features.values() if supports(client, line.needs)]
         builder = ServerCapabilitiesBuilder(
             client,
             {*self.messages.notified, *(line.method for line in lines)},
@@ -131,7 +142,10 @@ class Server(LanguageServer):
             encoding,
         )
         announced: lsp.ServerCapabilities = builder.build()  # type: ignore[no-untyped-call]
-        announced.experimental = {line.method: True for line in lines if line.method.startswith(OWN)} or None
+        if not supports(client, (_LITERALS,)) and announced.code_action_provider is not None:
+            announced.code_action_provider = True
+        own = [line.method for line in lines if line.method.startswith(OWN)]
+        announced.experimental = {"phobos": {"requests": own}}
         return announced
 
     def _shutdown(self, params: None) -> None:
@@ -139,6 +153,7 @@ class Server(LanguageServer):
         for document in self.session.documents:
             document.strand.clear()
         self.session.closed.clear()
+        self.session.close()
         self.messages.state = State.SHUT_DOWN
 
 
@@ -162,6 +177,7 @@ def _notifications(server: Server) -> Mapping[str, Callable[[Any], Any]]:
         lsp.INITIALIZED: lambda params: session.started(),
         lsp.CANCEL_REQUEST: lambda params: server.messages.cancel(params.id),
         lsp.SET_TRACE: lambda params: None,
+        lsp.WINDOW_WORK_DONE_PROGRESS_CANCEL: lambda params: session.stopped(params.token),
         lsp.TEXT_DOCUMENT_DID_OPEN: lambda params: session.opened(params.text_document),
         lsp.TEXT_DOCUMENT_DID_CHANGE: lambda params: session.changed(
             params.text_document.uri, params.text_document.version, params.content_changes

@@ -2,7 +2,8 @@
 
 The thread that reads messages calls what begins with the name of an event (`opened`, `changed`, ..); it computes
 nothing and returns at once. What is computed for a document is computed on the document's strand, for files that are
-not open on one strand for all of them (`closed`), and what is about no text on another (`general`).
+not open on one strand for all of them (`closed`), for commands, which may take long, on one of theirs (`commands`), and
+what else is about no text on another (`general`).
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import codecs
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from lsprotocol import types as lsp
@@ -19,12 +22,18 @@ from pygls.capabilities import get_capability
 from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path
 
-from phobos_core.syntax import LineIndex
 from phobos_core.syntax.lines import Encoding
 from phobos_ls import diagnostics
+from phobos_ls.builds.builds import Builds
+from phobos_ls.builds.contribute import Contributions
 from phobos_ls.documents import Document, Documents, Reading, Revision
-from phobos_ls.scheduling import Pool, Strand
+from phobos_ls.hinting import Hinting
+from phobos_ls.progress import Progress
+from phobos_ls.scheduling import Pool, Strand, Token
+from phobos_ls.settings import Settings
+from phobos_ls.smoke.tries import Tries
 from phobos_ls.snapshot import Snapshot
+from phobos_ls.status import StatusItem
 from phobos_ls.uris import key, read, stamp
 from phobos_ls.workspace import SECTION, SUFFIX, Workspace, section
 
@@ -37,7 +46,17 @@ Listener: TypeAlias = Callable[[Event, Document], None]
 Contributor: TypeAlias = Callable[[Snapshot], list[lsp.Diagnostic]]
 
 DIAGNOSTICS = "diagnostics"
+# What a client can do that is never sent diagnostics. One that asks for them and cannot be told to ask again would not
+# see what a changed setting or a build changes.
+PULLING = ("text_document.diagnostic", "workspace.diagnostics.refresh_support")
+# How often what waits for another strand looks whether it is still wanted.
+LOOK_SECONDS = 0.02
 T = TypeVar("T")
+
+
+def supports(client: lsp.ClientCapabilities, capabilities: Sequence[str]) -> bool:
+    """Whether a client can do all of these, each given by its path, as `workspace.configuration`."""
+    return all(get_capability(client, capability) not in (None, False) for capability in capabilities)
 
 
 @dataclass
@@ -50,7 +69,13 @@ class Session:
     pool: Pool = field(default_factory=Pool)
     workspace: Workspace = field(default_factory=Workspace)
     documents: Documents = field(init=False)
+    builds: Builds = field(init=False)
+    tries: Tries = field(init=False)
+    contributions: Contributions = field(init=False)
+    hinting: Hinting = field(init=False)
+    status: StatusItem = field(init=False)
     general: Strand = field(init=False)
+    commands: Strand = field(init=False)
     closed: Strand = field(init=False)
     listeners: list[Listener] = field(default_factory=list)
     contributors: list[Contributor] = field(default_factory=list)
@@ -62,14 +87,21 @@ class Session:
 
     def __post_init__(self) -> None:
         self.documents = Documents(self.pool)
-        self.general, self.closed = Strand(self.pool), Strand(self.pool)
+        self.general, self.commands, self.closed = Strand(self.pool), Strand(self.pool), Strand(self.pool)
         self._closed_files = ClosedFiles(Reading(self.closed))
         self._publishing = threading.Lock()
         self._changed: dict[str, Document] = {}
+        # Configurations that were picked for kernels, by the file's key and the kernel's name.
+        self._picked: dict[str, dict[str, dict[str, int]]] = {}
+        self.builds = Builds(self)
+        self.tries = Tries()
+        # What is shown of work that takes long, by the token that the client knows it by.
+        self.progress: dict[str, Progress] = {}
+        self.contributions, self.hinting, self.status = Contributions(self), Hinting(self), StatusItem(self)
 
     def supports(self, capability: str) -> bool:
         """A capability of the client by its path, as `workspace.configuration`."""
-        return bool(get_capability(self.capabilities, capability))
+        return supports(self.capabilities, (capability,))
 
     # The client's first message.
 
@@ -77,7 +109,7 @@ class Session:
         self.capabilities = params.capabilities
         self.documents.encoding = encoding
         self.shown = diagnostics.shown_by(params.capabilities)
-        self.pulls = get_capability(params.capabilities, "text_document.diagnostic") is not None
+        self.pulls = supports(params.capabilities, PULLING)
         root = params.root_uri or (from_fs_path(params.root_path) if params.root_path else None)
         self.workspace.add(params.workspace_folders or ([lsp.WorkspaceFolder(root, "")] if root else []))
         self._complain(self.workspace.configure(section(params.initialization_options)))
@@ -93,7 +125,7 @@ class Session:
             watched = lsp.DidChangeWatchedFilesRegistrationOptions([lsp.FileSystemWatcher(f"**/*{SUFFIX}")])
             registrations.append(lsp.Registration("files", lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES, watched))
         if registrations:
-            self._ask(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams(registrations))
+            self.ask(lsp.CLIENT_REGISTER_CAPABILITY, lsp.RegistrationParams(registrations))
         self.ask_settings()
 
     # Settings.
@@ -114,7 +146,7 @@ class Session:
                     self._complain(self.workspace.configure(answer, folder))
             self.configured()
 
-        self._ask(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items), take)
+        self.ask(lsp.WORKSPACE_CONFIGURATION, lsp.ConfigurationParams(items), take)
 
     def sent_settings(self, given: Any) -> None:
         """A client either sends all of its settings or says that they have changed."""
@@ -131,9 +163,23 @@ class Session:
             self.analyse(document)
         self.refresh()
 
+    def settings(self, uri: str) -> Settings:
+        """Of a file: what its folder says, and what was picked for its kernels."""
+        settings, picked = self.workspace.settings(uri), self._picked.get(key(uri))
+        return replace(settings, picked=picked) if picked else settings
+
+    def pick(self, uri: str, kernel: str, config: Mapping[str, int]) -> None:
+        """The configuration of a kernel to show from now on, in place of the settings'."""
+        self._picked = {**self._picked, key(uri): {**self._picked.get(key(uri), {}), kernel: dict(config)}}
+        document = self.documents.get(uri)
+        if document is not None:
+            self._tell("configured", document)
+            self.analyse(document)
+        self.refresh()
+
     def _complain(self, problems: Sequence[str]) -> None:
         for problem in problems:
-            self.server.window_show_message(lsp.ShowMessageParams(lsp.MessageType.Warning, problem))
+            self.show(lsp.MessageType.Warning, problem)
 
     # Documents.
 
@@ -170,6 +216,8 @@ class Session:
             self.tokens.pop(document.uri, None)
             self._send(document.uri, None, [])
         self._tell("closed", document)
+        for kept in (self.contributions, self.hinting, self.status):
+            kept.forget(document.uri)
 
     def lost(self, uri: str) -> None:
         """A file is deleted, or has another name now. An editor may still show its text, which is no file's."""
@@ -204,7 +252,28 @@ class Session:
     # Snapshots, on a strand.
 
     def snapshot(self, document: Document, revision: Revision) -> Snapshot:
-        return document.reading.snapshot(revision, self.workspace.settings(document.uri), self.documents.encoding)
+        return document.reading.snapshot(revision, self.settings(document.uri), self.documents.encoding)
+
+    def read(self, uri: str, compute: Callable[[Snapshot], T], checkpoint: Callable[[], None]) -> T | None:
+        """What is computed of a file as it is now, on its strand; None where it cannot be read. Waits, and so is for
+        the strand that may (`commands`); raises what `checkpoint` does, which is called meanwhile."""
+        future: Future[T | None] = Future()
+        document = self.documents.get(uri)
+
+        def work() -> None:
+            try:
+                found = self.closed_snapshot(uri) if document is None else self.snapshot(document, document.revision)
+                future.set_result(None if found is None else compute(found))
+            except Exception as error:
+                future.set_exception(error)
+
+        strand = self.closed if document is None else document.strand
+        strand.soon(work, Token(), lambda: None)
+        while True:
+            try:
+                return future.result(LOOK_SECONDS)
+            except NotYet:
+                checkpoint()
 
     def sources(self) -> Iterator[str]:
         """Every source below the folders and every one that is open, for the strand of files that are not."""
@@ -230,8 +299,10 @@ class Session:
 
     def refresh(self) -> None:
         """What was answered before may have changed without a change of a text."""
-        if self.pulls and self.supports("workspace.diagnostics.refresh_support"):
-            self._ask(lsp.WORKSPACE_DIAGNOSTIC_REFRESH, None)
+        if self.pulls:
+            self.ask(lsp.WORKSPACE_DIAGNOSTIC_REFRESH, None)
+        if self.supports("workspace.code_lens.refresh_support"):
+            self.ask(lsp.WORKSPACE_CODE_LENS_REFRESH, None)
 
     def recontribute(self, uri: str) -> None:
         """A contributor has something else to say of a document."""
@@ -245,6 +316,7 @@ class Session:
         if document is not None and document.missing:
             return []
         found = diagnostics.diagnostics(snapshot, self.shown)
+        found += [diagnostics.diagnostic(snapshot, each, self.shown) for each in self.tries.found(snapshot)]
         for contributor in self.contributors:
             found += contributor(snapshot)
         return found
@@ -279,7 +351,29 @@ class Session:
     def _of_closed(self, snapshot: Snapshot) -> list[lsp.Diagnostic]:
         return diagnostics.diagnostics(snapshot, self.shown)
 
-    def _ask(self, method: str, params: Any, take: Callable[[Any], None] | None = None) -> None:
+    def log(self, kind: lsp.MessageType, message: str) -> None:
+        """A line in the client's log."""
+        self.server.window_log_message(lsp.LogMessageParams(kind, message))
+
+    def show(self, kind: lsp.MessageType, message: str) -> None:
+        """A message for the user to read."""
+        self.server.window_show_message(lsp.ShowMessageParams(kind, message))
+
+    def stopped(self, token: int | str) -> None:
+        """The user no longer wants what is shown as going on."""
+        progress = self.progress.get(str(token))
+        if progress is not None:
+            progress.stop()
+
+    def close(self) -> None:
+        """The conversation is over."""
+        self.builds.close()
+
+    def ask_again(self, method: str) -> None:
+        """Tells the client that what it was answered is another now."""
+        self.ask(method, None)
+
+    def ask(self, method: str, params: Any, take: Callable[[Any], None] | None = None) -> None:
         """Asks the client. An answer that is an error is logged, and nothing is taken."""
 
         def answered(future: Any) -> None:
@@ -305,15 +399,15 @@ class ClosedFiles:
         revision = self._on_disk(uri) if document is None else document.revision
         if revision is None:
             return None
-        return self._reading.snapshot(revision, session.workspace.settings(uri), session.documents.encoding)
+        return self._reading.snapshot(revision, session.settings(uri), session.documents.encoding)
 
     def _on_disk(self, uri: str) -> Revision | None:
         text = read(uri)
-        return None if text is None else Revision(uri, None, LineIndex(text.removeprefix(codecs.BOM_UTF8)))
+        return None if text is None else Revision.first(uri, None, text.removeprefix(codecs.BOM_UTF8))
 
     def remembered(self, uri: str, kind: str, compute: Callable[[Snapshot], T], session: Session) -> T | None:
         document = session.documents.get(uri)
-        state = (stamp(uri) if document is None else document.revision.lines, session.workspace.settings(uri))
+        state = (stamp(uri) if document is None else document.revision.lines, session.settings(uri))
         known = self._found.get((key(uri), kind))
         if known is None or known[0] != state:
             snapshot = self.snapshot(uri, session)

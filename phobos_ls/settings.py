@@ -21,13 +21,15 @@ HINTS: tuple[HintCategory, ...] = get_args(HintCategory)
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """`options` are those of the first target, which is the one shown; `targets` are all."""
+    """`options` are those of the first target, which is the one shown; `targets` are all. `picked` has configurations
+    that were picked for kernels of a file, by the kernel's name; they are no settings that a user writes."""
 
     targets: tuple[str, ...] = (DEFAULT,)
     options: Options = field(default_factory=Options)
     hints: frozenset[HintCategory] = frozenset(("resources", "tiles", "contractions", "loops"))
     build: BuildWhen = "onType"
     ptxas: str | None = None
+    picked: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
 
 def read_settings(given: Any) -> tuple[Settings, tuple[str, ...]]:

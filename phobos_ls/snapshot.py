@@ -16,6 +16,7 @@ from phobos_core import analysis
 from phobos_core.analysis.check import AnalysisCache, CheckedFile, PlacedKernel
 from phobos_core.syntax import LineIndex, SourceFile
 from phobos_core.syntax.lines import Encoding
+from phobos_ls.line_names import LineNames
 from phobos_ls.memo import Memo
 from phobos_ls.settings import Settings
 from phobos_ls.text import decoded
@@ -40,6 +41,11 @@ class Snapshot:
     known_lines: LineIndex | None = None
     checkpoint: Callable[[], None] = _go_on
     memo: Memo = field(default_factory=Memo)
+    known_names: LineNames | None = None
+
+    @cached_property
+    def line_names(self) -> LineNames:
+        return self.known_names or LineNames.of(len(self.lines.starts))
 
     @cached_property
     def lines(self) -> LineIndex:

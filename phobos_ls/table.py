@@ -8,6 +8,7 @@ newest text that the client had sent when it asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -28,14 +29,15 @@ def _nothing() -> Any:
 @dataclass(frozen=True, slots=True)
 class Feature:
     """`options` is what the server announces beside the method, where there is something to say. `absent` is the answer
-    about a file that is not open and cannot be read. `needs` is the client's capability without which the feature is
-    not announced, as `text_document.diagnostic`."""
+    about a file that is not open and cannot be read, `unnamed` to parameters that name no file, if that is no mistake.
+    `needs` are the client's capabilities without which the feature is not announced, as `text_document.diagnostic`."""
 
     method: str
     answer: Answer
     options: Any = None
     absent: Callable[[], Any] = _nothing
-    needs: str | None = None
+    unnamed: Callable[[Any], Any] | None = None
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +48,28 @@ class SessionFeature:
     method: str
     answer: SessionAnswer
     options: Any = None
-    needs: str | None = None
+    needs: tuple[str, ...] = ()
     over_files: bool = False
 
 
 @dataclass(frozen=True, slots=True)
+class Later:
+    """What a feature answers that has to wait: when `future` is done, or cancelled, `then` is called on the same strand
+    and gives the answer. Nothing waits meanwhile but the client. `leave` is called where that does not want it any
+    more, and cancels the future."""
+
+    future: Future[Any]
+    then: Callable[[], Any]
+    leave: Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
-    """For `workspace/executeCommand`. `answer` gets the list of arguments."""
+    """For `workspace/executeCommand`. `answer` gets the list of arguments. A `slow` one waits for a build or a run."""
 
     name: str
     answer: Callable[[list[Any], Session], Any]
+    slow: bool = False
 
 
 def at(function: Callable[[Snapshot, int], Any]) -> Answer:

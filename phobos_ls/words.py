@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from phobos_core.language.attributes import ATTRIBUTES, Attribute, Status
+from phobos_core.language.attributes import ATTRIBUTES, ArgumentSlot, Attribute, Status
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Form, Param, Scope, Use
 from phobos_core.language.context import CTX_FIELDS
-from phobos_core.language.keywords import CONTEXTUAL, KEYWORDS, RESERVED_DOC
+from phobos_core.language.keywords import CONTEXTUAL, KEYWORDS, RESERVED_DOC, SUBSCRIPT_MARKS
 from phobos_core.language.operators import BINARY, COMPOUND, FMA_NOTE, UNARY, Operator
 from phobos_core.language.type_docs import TYPE_DOCS
 
@@ -69,6 +69,15 @@ def attribute(entry: Attribute) -> str:
     return "\n\n".join([*parts, "Example:", fenced(entry.example)])
 
 
+def slot(entry: ArgumentSlot) -> str:
+    """What an argument of an attribute may be."""
+    bounds = "" if entry.low is None else f", at least {entry.low}"
+    if entry.low is not None and entry.high is not None:
+        bounds = f", {entry.low} to {entry.high}"
+    chosen = f": {' or '.join(f'`{word}`' for word in entry.words)}" if entry.words else ""
+    return f"{entry.form.value}{chosen}{bounds}{'' if entry.required else '; optional'}. {entry.doc}"
+
+
 def operator(entry: Operator) -> str:
     tiles = "Scalars and tiles." if entry.tiles else "Scalars; tiles inside the condition of `where` only."
     notes = [FMA_NOTE] if entry.symbol in ("+", "-") and entry.level < max(o.level for o in UNARY.values()) else []
@@ -87,10 +96,10 @@ def ctx_field(name: str) -> str | None:
 
 
 def word(text: str) -> str | None:
-    """A keyword, a type, a contextual word."""
+    """A keyword, a type, a contextual word, what stands in subscripts."""
     if text == "ctx":
         return f"`ctx`\n\n{RESERVED_DOC}"
-    for table in (KEYWORDS, TYPE_DOCS, CONTEXTUAL):
+    for table in (KEYWORDS, TYPE_DOCS, CONTEXTUAL, SUBSCRIPT_MARKS):
         if text in table:
             return f"`{text}`\n\n{table[text]}"
     return None

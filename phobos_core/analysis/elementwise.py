@@ -116,7 +116,7 @@ def where(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | 
     matched = match_checked(cx, node, builtin, (condition, then, orelse))
     if matched is None:
         return None
-    element = operand_type(cx, then, orelse)
+    element = BOOL if matched.form.result.element == BOOL else operand_type(cx, then, orelse)
     if element is None:
         return None
     type_: pg.ValueType = element

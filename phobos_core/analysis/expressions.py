@@ -106,7 +106,7 @@ def _unknown_field(cx: Context, node: ast.CtxField) -> None:
             "unknown-ctx-field",
             node.span,
             f"`ctx.{node.field}` is not a field of `ctx`",
-            help=suggestion(node.field, CTX_FIELDS) or f"its fields are {', '.join(CTX_FIELDS)}",
+            help=suggestion(node.field, CTX_FIELDS, "ctx.") or f"its fields are {', '.join(CTX_FIELDS)}",
         )
 
 

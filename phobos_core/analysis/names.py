@@ -57,12 +57,12 @@ def _unknown(cx: Context, node: ast.Name, meant: str) -> None:
         )
 
 
-def suggestion(text: str, known: Iterable[str]) -> str | None:
-    """Help that names what is known and close to a text."""
+def suggestion(text: str, known: Iterable[str], before: str = "") -> str | None:
+    """Help that names what is known and close to a text, with what is written before either."""
     from difflib import get_close_matches  # only a mistake pays for loading it
 
     close = get_close_matches(text, list(known), 1)
-    return f"did you mean `{close[0]}`?" if close else None
+    return f"did you mean `{before}{close[0]}`?" if close else None
 
 
 def suggestion_for(cx: Context, text: str, known: Iterable[str]) -> str | None:

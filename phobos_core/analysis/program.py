@@ -15,12 +15,13 @@ Spans are relative to the kernel item; those of an inlined body are relative to 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import Literal, TypeAlias
 
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.language.context import Variation
+from phobos_core.language.records import dataclass
 from phobos_core.language.types import ScalarType
 from phobos_core.syntax.ast import Span
 

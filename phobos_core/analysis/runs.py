@@ -253,7 +253,8 @@ def store(cx: Context, span: ast.Span, node: ast.Call) -> pg.StoreRun | None:
             fitted.append(fitted_scalar(cx, arg, value, place.element, name, place.root))
     length, count = _length(place), sym(len(values))
     if length != count:
-        message = f"`store` takes a value for each element of the run, which has `{length}`, and here are {count}"
+        given = f"{len(values)} {'value is' if len(values) == 1 else 'values are'} given"
+        message = f"`store` takes a value for each of the `{length}` elements of the run, and {given}"
         constrain(cx, "run-length", node.span, message, (length,), lambda env: length.evaluate(env) == len(values))
     cx.per_thread = True
     known = tuple(value for value in fitted if value is not None)

@@ -8,8 +8,9 @@ immutable scalar binding) or a division, remainder, minimum or maximum that does
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from phobos_core.language.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,6 +116,12 @@ def _run(parser: argparse.ArgumentParser) -> None:
         help="print each line's accesses to shared memory and their bank conflicts (emulator)",
     )
     parser.add_argument(
+        "--max-instructions",
+        type=_positive,
+        metavar="N",
+        help="what the emulator runs of the blocks it has at a time before a loop counts as endless (default: 5000000)",
+    )
+    parser.add_argument(
         "--schedule",
         type=int,
         metavar="SEED",
@@ -137,6 +143,12 @@ def _fmt(parser: argparse.ArgumentParser) -> None:
 def _jobs(text: str) -> int:
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"`{text}` is no number of processes")
+    return int(text)
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"`{text}` is no positive number")
     return int(text)
 
 

@@ -19,7 +19,7 @@ from phobos_core.report.as_json import build_json
 from phobos_core.report.diagnostics import summary
 from phobos_core.report.model import Assembler, KernelReport, Toolchain
 from phobos_core.report.source import Finding, in_order
-from phobos_core.runtime.build import Built, build
+from phobos_core.runtime.build import build
 from phobos_core.runtime.compiler import Artifact, Compiled, Request, compile_kernel, llvm_version
 from phobos_core.runtime.configurations import configurations
 from phobos_core.toolchain import ptxas, sass
@@ -34,17 +34,17 @@ SUFFIXES: Mapping[Artifact, str] = {"ptx": ".ptx", "cubin": ".cubin", "sass": ".
 @dataclass(frozen=True, slots=True)
 class Outputs:
     """Where the outputs go: below `folder`, where the stem of their source says. `named` puts the configuration into
-    the file names."""
+    the file names, and without it `bound` does so with the names that `-D` overrides."""
 
     folder: Path
     stems: Mapping[str, Path]
     named: bool
+    bound: frozenset[str]
 
     def path(self, request: Request, suffix: str) -> Path:
         """`matmul.sm_80` or `matmul.sm_80.TILE_M-64.TILE_N-64`: no character that a shell or make would read."""
         parts = [request.placed.kernel.name, request.target]
-        if self.named:
-            parts += [f"{name}-{value}" for name, value in request.config.items()]
+        parts += [f"{name}-{value}" for name, value in request.config.items() if self.named or name in self.bound]
         parts += [f"{name}-{value}" for name, value in request.placed.bound.items()]
         return self.folder / self.stems[request.source.name] / f"{'.'.join(parts)}{suffix}"
 
@@ -59,7 +59,6 @@ class Outputs:
 
 
 def run(arguments: Namespace, output: Output, messages: Output) -> Status:
-    found.require_supported(arguments.format)
     found.check_denied(arguments.deny)
     asked = Compilation.of(arguments)
     emit: tuple[Artifact, ...] = tuple(dict.fromkeys(arguments.emit or ("ptx",)))
@@ -68,28 +67,33 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     sources = files.find_sources(arguments.paths)
     checked = check_sources(sources, asked, messages)
     outputs = Outputs(
-        Path(arguments.output), {f.source.name: f.stem for f in sources.files}, named=arguments.config != "first"
+        Path(arguments.output),
+        {f.source.name: f.stem for f in sources.files},
+        named=arguments.config != "first",
+        bound=frozenset(asked.options[0].bindings),
     )
-    if checked.failed:
-        built = Built((), ())
-    else:
-        requests = list(_requests(checked, emit, tools))
-        outputs.require_own(requests)
-        progress = Progress(messages, len(requests))
-        built = build(requests, compile_kernel, lambda one, all: _mapped(one, all, arguments.jobs, progress))
+    requests = list(_requests(checked, emit, tools))
+    outputs.require_own(requests)
+    progress = Progress(messages, len(requests))
+    built = build(requests, compile_kernel, lambda one, all: _mapped(one, all, arguments.jobs, progress))
     reports = _write(built.results, outputs)
     findings = found.denied(in_order([*checked.findings, *built.findings]), arguments.deny)
     if os.environ.get("PHOBOS_LOG") == "debug":
         _log_decisions(reports, messages)
     if arguments.format == "json":
         found.show_json(build_json(_toolchain(tools), reports, findings), output)
+    elif arguments.format == "html":
+        from phobos_core.report.html import build_html  # as the formats for machines, loaded where it is asked for
+
+        names = {file.source.name: file.source for file in sources.files}
+        output.line(build_html(_toolchain(tools), reports, findings, names))
     elif not found.show_for_machines(
         "build", arguments.format, [f.source.name for f in sources.files], findings, output
     ):
         _show(reports, findings, arguments.format, output)
         for target in (target for target, tool in tools.items() if tool is None and reports):
             messages.line(f"{messages.style('note', 'note')}: {ptxas.why_none(target)}")
-    return found.status_of(findings, arguments.exit_zero)
+    return files.status_with(sources, found.status_of(findings, arguments.exit_zero))
 
 
 def _require_tools(emit: Sequence[Artifact], deny: Sequence[str], tools: Mapping[str, ptxas.Ptxas | None]) -> None:
@@ -106,8 +110,9 @@ def _require_tools(emit: Sequence[Artifact], deny: Sequence[str], tools: Mapping
 def _requests(
     checked: CheckedSources, emit: tuple[Artifact, ...], tools: Mapping[str, ptxas.Ptxas | None]
 ) -> Iterator[Request]:
+    """Every kernel of the files without an error: one file's mistake is no reason to leave out the others."""
     for options, file in checked.files:
-        for placed in file.kernels:
+        for placed in () if file.failed else file.kernels:
             for config in configurations(placed.kernel, options):
                 yield Request(
                     file.source,

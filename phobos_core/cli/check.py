@@ -6,14 +6,13 @@ from argparse import Namespace
 
 from phobos_core.cli import findings as found
 from phobos_core.cli.compilation import Compilation, check_sources
-from phobos_core.cli.files import find_sources
+from phobos_core.cli.files import find_sources, status_with
 from phobos_core.cli.status import Status
 from phobos_core.cli.terminal import Output
 from phobos_core.report.diagnostics import check_json, summary
 
 
 def run(arguments: Namespace, output: Output, messages: Output) -> Status:
-    found.require_supported(arguments.format)
     found.check_denied(arguments.deny)
     asked = Compilation.of(arguments)
     sources = find_sources(arguments.paths)
@@ -27,5 +26,6 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
         found.show(findings, arguments.format, output)
         if arguments.format == "text":
             count = f"{len(sources.files)} file{'' if len(sources.files) == 1 else 's'}"
-            output.line(summary(findings) or f"{count} checked, nothing wrong")
-    return found.status_of(findings, arguments.exit_zero)
+            outcome = f"{len(sources.unreadable)} not read" if sources.unreadable else "nothing wrong"
+            output.line(summary(findings) or f"{count} checked, {outcome}")
+    return status_with(sources, found.status_of(findings, arguments.exit_zero))

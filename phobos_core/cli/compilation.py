@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from dataclasses import dataclass
 
-from phobos_core.cli.files import Found
+from phobos_core.cli.files import Found, report
 from phobos_core.cli.terminal import Output
 from phobos_core.language.targets import DEFAULT
 from phobos_core.report.source import Finding, in_order
@@ -43,14 +43,13 @@ class CheckedSources:
 
 def check_sources(sources: Found, asked: Compilation, messages: Output) -> CheckedSources:
     """Every source under every target's options; a finding that several targets share is given once."""
-    for folder in sources.empty_folders:
-        messages.line(f"{messages.style('warning', 'warning')}: no .ph files below {folder}")
+    report(sources, messages)
     files = tuple(
         (options, frontend.check(each.source, options)) for options in asked.options for each in sources.files
     )
     checked = CheckedSources(files, tuple(in_order(list(dict.fromkeys(f for _, c in files for f in c.findings)))))
     # A text that cannot be read may hide the name that is asked for.
-    if files and not checked.failed:
+    if files and not checked.failed and not sources.unreadable:
         for options in asked.options:
             check_names((names for _, c in files for names in c.names), options)
         for options, file in files:

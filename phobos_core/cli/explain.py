@@ -18,7 +18,7 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
             output.line(line)
         return Status.OK
     # As it stands in a message, `error[code]`, it is accepted too.
-    name = arguments.code.strip().rpartition("[")[2].rstrip("]:")
+    name = arguments.code.strip().rpartition("[")[2].rstrip("]:").lower()
     if name not in CODES:
         near = difflib.get_close_matches(name, CODES, n=1)
         hint = f"did you mean `{near[0]}`?" if near else "`phobos explain` alone lists them all"

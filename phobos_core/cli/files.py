@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from phobos_core.cli.status import CommandError
+from phobos_core.cli.status import CommandError, Status
+from phobos_core.cli.terminal import Output
 from phobos_core.report.source import Source, without_mark
 
 SUFFIX = ".ph"
@@ -26,17 +26,29 @@ class SourceFile:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """`empty_folders` are those among the arguments that hold no source."""
+    """`empty_folders` are those among the arguments that hold no source; `unreadable` says of each file that could not
+    be read why, beside at least one that could."""
 
     files: tuple[SourceFile, ...]
     empty_folders: tuple[str, ...]
+    unreadable: tuple[str, ...] = ()
 
 
 def find_sources(paths: Sequence[str]) -> Found:
     """A folder stands for every `.ph` file below it; a file named twice is taken once."""
     files: dict[str, SourceFile] = {}
     empty: list[str] = []
+    unreadable: list[str] = []
+
+    def take(path: Path, stem: Path) -> None:
+        try:
+            files.setdefault(os.path.realpath(path), SourceFile(read_source(path), stem))
+        except CommandError as error:
+            unreadable.append(str(error))
+
     for text in paths:
+        if not text:
+            raise CommandError("an empty PATH names no file; `.` is the working directory")
         argument = Path(text)
         # Those of `os.path` say no of a path that the system refuses, where those of `Path` raise.
         if os.path.isdir(argument):
@@ -44,12 +56,25 @@ def find_sources(paths: Sequence[str]) -> Found:
             if not below:
                 empty.append(text)
             for path in below:
-                stem = path.relative_to(argument).with_suffix("")
-                files.setdefault(os.path.realpath(path), SourceFile(read_source(path), stem))
+                take(path, path.relative_to(argument).with_suffix(""))
         else:
-            stem = Path(argument.name).with_suffix("")
-            files.setdefault(os.path.realpath(argument), SourceFile(read_source(argument), stem))
-    return Found(tuple(files.values()), tuple(empty))
+            take(argument, Path(argument.name).with_suffix(""))
+    if unreadable and not files:
+        raise CommandError("\n".join(unreadable))
+    return Found(tuple(files.values()), tuple(empty), tuple(unreadable))
+
+
+def report(sources: Found, messages: Output) -> None:
+    """What was asked for and is not among the files."""
+    for folder in sources.empty_folders:
+        messages.line(f"{messages.style('warning', 'warning')}: no {SUFFIX} files below {folder}")
+    for message in sources.unreadable:
+        messages.line(f"{messages.style('error', 'error')}: {message}")
+
+
+def status_with(sources: Found, status: Status) -> Status:
+    """The status of a command that did the rest: a file that cannot be read outweighs what is wrong in the others."""
+    return Status.USAGE if sources.unreadable else status
 
 
 def single(path: str) -> Found:
@@ -101,6 +126,8 @@ def whole_file(path: Path) -> Iterator[Path]:
     temporary: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        import tempfile  # a check writes nothing, and this takes long to load
+
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name[:32]}.", suffix=path.suffix, dir=path.parent)
         os.close(descriptor)
         temporary = Path(name)

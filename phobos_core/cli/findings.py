@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,14 +13,7 @@ from phobos_core.report import diagnostics as rendering
 from phobos_core.report.source import Finding
 from phobos_core.report.style import PLAIN
 
-NOT_YET = ("html",)
-FORMATS = ("text", "concise", "json", "sarif", "github", "junit")
 WARNINGS = "warnings"
-
-
-def require_supported(format: str) -> None:
-    if format in NOT_YET:
-        raise CommandError(f"--format {format} is not supported yet; {', '.join(FORMATS)} are")
 
 
 def check_denied(words: Sequence[str]) -> None:
@@ -30,6 +21,8 @@ def check_denied(words: Sequence[str]) -> None:
     known = [*CODES, WARNINGS]
     for word in words:
         if word not in known:
+            import difflib  # only to say what else was meant
+
             near = difflib.get_close_matches(word, known, n=1)
             hint = f"; did you mean `{near[0]}`?" if near else ""
             raise CommandError(f"--deny {word}: no diagnostic has this code{hint}")
@@ -90,4 +83,6 @@ def show_for_machines(
 
 
 def show_json(value: dict[str, Any], output: Output) -> None:
+    import json  # as the formats are, loaded where it is asked for
+
     output.line(json.dumps(value, ensure_ascii=False, indent=2))

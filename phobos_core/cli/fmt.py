@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from phobos_core.cli import findings as found
-from phobos_core.cli.files import find_sources, source_of, write
+from phobos_core.cli.files import find_sources, report, source_of, status_with, write
 from phobos_core.cli.status import CommandError, Status
 from phobos_core.cli.terminal import Output
 from phobos_core.report.source import Finding, Source
@@ -26,8 +26,7 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
             raise CommandError("standard input (`-`) is formatted alone")
         return _standard_input(arguments, output, messages)
     sources = find_sources(arguments.paths)
-    for folder in sources.empty_folders:
-        messages.line(f"{messages.style('warning', 'warning')}: no .ph files below {folder}")
+    report(sources, messages)
     changed = broken = 0
     for each in sources.files:
         result = _formatted(each.source, messages)
@@ -43,7 +42,7 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
                 _replace(Path(each.source.name), result)
     _summary(len(sources.files), changed, broken, arguments, output)
     looked = arguments.check or arguments.diff
-    return Status.FOUND if broken or (looked and changed) else Status.OK
+    return status_with(sources, Status.FOUND if broken or (looked and changed) else Status.OK)
 
 
 def _standard_input(arguments: Namespace, output: Output, messages: Output) -> Status:

@@ -69,7 +69,8 @@ def _command(arguments: Sequence[str] | None, output: Output, messages: Output) 
 
 
 def _fail(messages: Output, text: str) -> Status:
-    messages.line(f"{messages.style('error', 'error')}: {text}")
+    for line in text.split("\n"):
+        messages.line(f"{messages.style('error', 'error')}: {line}")
     return Status.USAGE
 
 

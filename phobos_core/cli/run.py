@@ -32,6 +32,8 @@ from phobos_core.runtime.options import near
 def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     if arguments.profile and arguments.device != "emulator":
         raise CommandError(f"--profile needs --device emulator: `{arguments.device}` does not see single accesses")
+    if arguments.max_instructions is not None and arguments.device != "emulator":
+        raise CommandError(f"--max-instructions needs --device emulator: `{arguments.device}` counts none")
     if arguments.schedule is not None and arguments.device != "emulator":
         raise CommandError(f"--schedule needs --device emulator: `{arguments.device}` has an order of its own")
     asked = Compilation.of(arguments)
@@ -56,10 +58,11 @@ def run(arguments: Namespace, output: Output, messages: Output) -> Status:
     try:
         remarks: list[Finding] = []
         measured: Profile | None = None
+        given = (translated, arguments.grid, list(values.values()), arguments.max_instructions, arguments.schedule)
         if arguments.profile:
-            measured = profile(translated, arguments.grid, list(values.values()), arguments.schedule)
+            measured = profile(*given)
         else:
-            remarks = launch(arguments.device, translated, arguments.grid, list(values.values()), arguments.schedule)
+            remarks = launch(arguments.device, *given)
     except LaunchError as error:
         raise CommandError(str(error)) from error
     except KernelFault as fault:

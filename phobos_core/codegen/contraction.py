@@ -39,6 +39,8 @@ from phobos_core.language.types import ScalarType
 # The loop over K takes so many k a turn, or as many as make so many products: that costs little beside them.
 _DEPTH = 8
 _PRODUCTS = 128
+# No loop of two turns around so large a patch.
+_LARGE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ def _per_turn(cg: Context, work: _Work) -> int:
     layout = work.patch.layout
     products = layout.tm * layout.tn
     k = cg.unrolled(max(_DEPTH, _PRODUCTS // products) * (WORD if work.dp4a else 1))
-    if work.depth <= k:
+    if work.depth <= k or (products == _LARGE and work.depth == 2 * k):
         return work.depth
     most = max(1, k // work.step)
     even = (n for n in range(most, most // 2, -1) if work.depth % (n * work.step) == 0)

@@ -42,7 +42,7 @@ def for_loop(cg: Context, op: Op, emit: EmitBlock) -> None:
     following = w.pure(f"add {cg.index} {position}, {step}")
     yielded = body.ops[-1].operands
     last = _operands(cg, yielded)
-    again = _going_on(cg, _less(cg, following, hi), [cg.scalars[yielded[n]] for n in flags])
+    again = _going_on(cg, _below(cg, op, position, following), [cg.scalars[yielded[n]] for n in flags])
     w.close_loop(loop, again, [following, *last])
     w.jump(end)
     w.start(end)
@@ -69,6 +69,19 @@ def _alternating(cg: Context, op: Op) -> dict[Value, int]:
             if begin in (0, 1):
                 found[argument] = begin
     return found
+
+
+def _below(cg: Context, op: Op, position: str, following: str) -> str:
+    """Whether the following position is below the end, and not past the largest index where it could be."""
+    hi, step = op.operands[1:3]
+    below = _less(cg, following, cg.scalars[hi])
+    if cg.exact.of(hi)[1] - 1 + cg.exact.of(step)[1] <= cg.exact.of_type(INDEX)[1]:
+        return below
+    passed = _less(cg, following, position)
+    if cg.exact.of(step)[0] <= 0:
+        # A step that is not positive never comes to an end, which is the kernel's mistake and not for here to hide.
+        passed = cg.writer.pure(f"and i1 {passed}, {_less(cg, '0', cg.scalars[step])}")
+    return _going_on(cg, below, [passed])
 
 
 def _less(cg: Context, a: str, b: str) -> str:

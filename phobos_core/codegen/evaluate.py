@@ -179,7 +179,8 @@ class Evaluation:
         for number in cg.lanes(indices, type, width):
             wide = number if cg.bits(element) == 64 else cg.writer.pure(f"{_extend(element)} {type} {number} to i64")
             offset = index.mul(cg, "i64", wide, str(buffer.element.bytes))
-            elements.append(access.load(cg, buffer, memory.advanced(cg, buffer, start, offset), 1))
+            exists = cg.writer.pure(f"icmp sge i64 {wide}, 0") if "partial" in op.attrs else "true"
+            elements.append(access.load(cg, buffer, memory.advanced(cg, buffer, start, offset), 1, exists))
         return cg.gathered(elements, cg.type(buffer.element))
 
 

@@ -121,16 +121,17 @@ def _sweep_down(cg: Context, target: Window, value: Value, layout: Patches) -> N
         with cg.writer.guarded(condition):
             patch = patch_of(cg, layout, target.shape, number, turn)
             places = [place for place, _ in patch.places(cg)]
-            ready += zip(places, _down(cg, value, patch), strict=True)
-            if condition != "true":
-                _store_all(cg, target, ready)
+            read = list(zip(places, _down(cg, value, patch), strict=True))
+            if condition == "true":
+                ready += read
+            else:
+                _store_all(cg, target, read)
     _store_all(cg, target, ready)
 
 
-def _store_all(cg: Context, target: Window, ready: list[tuple[Place, str]]) -> None:
+def _store_all(cg: Context, target: Window, ready: Sequence[tuple[Place, str]]) -> None:
     for place, element in ready:
         store_run(cg, target, place, element, 1)
-    ready.clear()
 
 
 def _down(cg: Context, value: Value, patch: Patch) -> list[str]:

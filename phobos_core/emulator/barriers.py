@@ -110,21 +110,25 @@ class Barriers:
 
     def _check_aligned(self, active: Active, barrier: Barrier) -> None:
         """An aligned barrier must be executed by all threads of a warp together."""
+        if (torn := self.torn(active, barrier)) is not None:
+            lane, here = torn
+            raise self.recorder.halt(
+                "divergent-barrier",
+                f"`{barrier.site.name}` is reached by only {here} of the "
+                f"{int(self.geometry.warp_size[lane])} threads of a warp",
+                barrier.site,
+                lane,
+            )
+
+    def torn(self, active: Active, barrier: Barrier) -> tuple[int, int] | None:
+        """A lane of a warp that comes to an aligned barrier in part, and how many of the warp do."""
         if active.full or not barrier.aligned:
-            return
+            return None
         g = self.geometry
         number = g.block_of[active.lanes] * g.warps + g.warp_of[active.lanes]
         here = np.bincount(number, minlength=g.blocks * g.warps)[number]
         torn = np.flatnonzero(here != g.warp_size[active.lanes])
-        if torn.size:
-            lane = int(active.lanes[torn[0]])
-            raise self.recorder.halt(
-                "divergent-barrier",
-                f"`{barrier.site.name}` is reached by only {int(here[torn[0]])} of the "
-                f"{int(g.warp_size[lane])} threads of a warp",
-                barrier.site,
-                lane,
-            )
+        return (int(active.lanes[torn[0]]), int(here[torn[0]])) if torn.size else None
 
     # Releasing
 

@@ -53,6 +53,8 @@ class Engine:
     suspicious_turn: int = FIRST_SUSPICION
     suspect: tuple[bytes, int] | None = None
     late_blocks: set[int] = field(default_factory=set)
+    # What was waited for when lanes last went on without the others of their warp.
+    hang: tuple[str, Instruction, int | None] | None = None
 
     def __post_init__(self) -> None:
         self.barriers = Barriers(self.geometry, self.recorder, self.races)
@@ -65,6 +67,7 @@ class Engine:
         self.barriers.reset()
         limit = self.instructions + self.max_steps
         self.late_blocks = set()
+        self.hang = None
         while True:
             while self.runnable:
                 self._execute(self._next(), limit)
@@ -235,6 +238,9 @@ class Engine:
         if barrier.kind == "arrive":
             self._resume(self.barriers.arrive(active, barrier))
             return self._advance(group, barrier.following)
+        # Lanes without those of their warp that wait for what may never come: not the barrier is at fault.
+        if self.hang is not None and self.barriers.torn(active, barrier) is not None:
+            raise self.recorder.halt("deadlock", *self.hang)
         released = self.barriers.wait(group, barrier)
         self._resume(released)
         return False
@@ -284,7 +290,7 @@ class Engine:
 
     def _end_hang(self, group: Group, site: Instruction) -> None:
         """Threads run on their own if nothing else helps; when all wait, none ever goes on."""
-        for free in (self._blocks_without, self._warps_without, np.logical_not):
+        for free in (self._blocks_without, self._warps_without):
             if self._release_joins(free):
                 return
         polling = [(self.program.blocks[each.block].site, each.active) for each in self.runnable if each is not group]
@@ -292,7 +298,10 @@ class Engine:
         waiting = [(site, group.active), *polling, *at_barriers]
         message = hanging_grid(self.geometry, self.present, site, waiting)
         alone = self.geometry.blocks == 1
-        raise self.recorder.halt("deadlock", message, site, int(group.active.lanes[0]) if alone else None)
+        hang = message, site, int(group.active.lanes[0]) if alone else None
+        if not self._release_joins(np.logical_not):
+            raise self.recorder.halt("deadlock", *hang)
+        self.hang = hang
 
     def _unblock(self) -> None:
         """Nothing runs and some groups wait: lets go who can, or says that the kernel hangs."""
@@ -344,5 +353,5 @@ class Engine:
         """The loop at fault is the innermost around all blocks that run once the budget is spent."""
         loop = self.program.flow.loop_around(self.late_blocks)
         site = self.program.blocks[loop[1] if loop else group.block].site
-        message = f"the loop still runs after {self.max_steps} instructions"
+        message = f"the loop still runs after {self.max_steps:,} instructions"
         return self.recorder.halt("endless-loop", message, site, int(group.active.lanes[0]))

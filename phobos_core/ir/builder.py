@@ -110,9 +110,12 @@ class Builder:
         element = I32 if kind == "argmax" else tile.type.element
         return self.op("reduce", (tile,), (TileType(element, (tile.type.shape[0], 1)),), {"kind": kind}).result
 
-    def gather(self, table: Value, offsets: Sequence[Value], indices: Value, token: Value) -> Value:
+    def gather(
+        self, table: Value, offsets: Sequence[Value], indices: Value, token: Value, *, partial: bool = False
+    ) -> Value:
         result = with_element(indices.type, element_of(table.type))
-        return self.op("gather", (table, *offsets, indices, token), (result,)).result
+        attrs = {"partial": True} if partial else {}
+        return self.op("gather", (table, *offsets, indices, token), (result,), attrs).result
 
     def dot(self, lhs: Value, rhs: Value, *, transposed: bool) -> Value:
         assert isinstance(lhs.type, TileType)

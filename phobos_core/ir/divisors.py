@@ -8,7 +8,7 @@ In: a kernel. Out: for a view, the widest run of elements that one aligned acces
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, prod
 from typing import Literal
 
@@ -20,8 +20,9 @@ from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import buffer_of, stages_of, view_of
 from phobos_core.ir.types import MemType, ViewType, element_of
 
-# The widest access of a thread.
+# The widest access of a thread, and the least that is one word of a bank.
 _BYTES = 16
+_WORD = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,14 @@ class Width:
 
     vector: int
     relies_on: tuple[str, ...] = ()
+
+    def for_all(self, elements: int, size: int, threads: int) -> Width:
+        """Narrower, down to words, where so many elements of `size` bytes are too few accesses for all threads: with
+        half as much each, none waits for the others behind a branch."""
+        vector = self.vector
+        while vector * size > _WORD and vector % 2 == 0 and elements // vector < threads:
+            vector //= 2
+        return replace(self, vector=vector)
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,8 +121,8 @@ class Integers:
         self._ranges[value] = range
 
     def declare_extent(self, value: Value, multiple: int = 1) -> None:
-        """A dynamic dimension, known to be a multiple of a number."""
-        self.declare(value, Range(1, min(MAX_EXTENT, (1 << self._bits - 1) - 1), multiple, 0))
+        """A dynamic dimension, known to be a multiple of a number. A tensor may have no element."""
+        self.declare(value, Range(0, min(MAX_EXTENT, (1 << self._bits - 1) - 1), multiple, 0))
 
     def declare_loop(self, variable: Value, lo: Value, hi: Value, step: Value) -> None:
         """The loop variable of `for (v = lo; v < hi; v += step)`, inside the body."""

@@ -61,7 +61,7 @@ class Intervals:
             self._known[value] = interval
 
     def declare_extent(self, value: Value) -> None:
-        self.declare(value, (1, min(MAX_EXTENT, self.of_type(INDEX)[1])))
+        self.declare(value, (0, min(MAX_EXTENT, self.of_type(INDEX)[1])))
 
     def declare_loop(self, variable: Value, lo: Value, hi: Value, step: Value) -> None:
         """The variable of `for (v = lo; v < hi; v += step)`, where v + step cannot wrap before it is compared."""

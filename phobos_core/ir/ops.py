@@ -77,9 +77,11 @@ _TABLE = (
     OpDef("tril", "Keeps a[i, j] for j <= i, 0 elsewhere.", "tile [R, C]", "tile [R, C]"),
     OpDef(
         "gather",
-        "out[i] = the element of the buffer at the offsets, indices[i] further along its last axis. Not masked.",
+        "out[i] = the element of the buffer at the offsets, indices[i] further along its last axis. Not masked, but "
+        "with `partial` a negative index reads nothing and gives 0.",
         "mem, index offsets.., tile of integers, token",
         "tile",
+        optional=("partial",),
         effect="read",
     ),
     OpDef(

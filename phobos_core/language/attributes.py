@@ -216,7 +216,7 @@ kernel product(A: tensor<f16>[64, 64], B: tensor<f16>[64, 64], C: tensor<f32>[64
                         repeats=True,
                     ),
                 ),
-                Status.CHECKED,
+                Status.ACTS,
                 "Keeps the named tiles in registers, each thread holding every `threads`-th element.",
                 """\
 @registers(acc)
@@ -231,6 +231,9 @@ kernel doubled(A: tensor<f32>[64, 64], O: tensor<f32>[64, 64]) {
                 notes=(
                     "At most 64 elements per thread, the same number in each.",
                     "Not updated inside an `if` or `while`.",
+                    "An update that reads the tile only at the element it writes stays in registers, and a `for`"
+                    " carries it; a `rowsum` or `rowmax` of an f32 or i32 tile whose rows are a power of two of at most"
+                    " `ctx.lanes` wide is folded there with shuffles. Anything else that reads it stores it first.",
                 ),
             ),
             Attribute(
@@ -289,7 +292,7 @@ kernel turn(A: tensor<f32>[128, 128], O: tensor<f32>[128, 128]) {
             Attribute(
                 "persistent",
                 (),
-                Status.CHECKED,
+                Status.ACTS,
                 "Says that the whole grid is resident at once, as `grid_barrier` needs.",
                 """\
 @persistent
@@ -298,6 +301,7 @@ kernel copy(A: tensor<f32>[128, 64], O: tensor<f32>[128, 64]) {
 }
 """,
                 "persistent",
+                notes=("The report says the largest grid that is: blocks of an SM times SMs.",),
             ),
             *(
                 Attribute(name, (), Status.PLANNED, summary, "", name)

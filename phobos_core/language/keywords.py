@@ -28,6 +28,16 @@ KEYWORDS: Mapping[str, str] = MappingProxyType(
 RESERVED_NAME = "ctx"
 RESERVED_DOC = "Places the thread in its CTA and the CTA in its grid. Read through its fields, and never bound."
 
+# What stands between the parts of a subscript.
+SUBSCRIPT_MARKS: Mapping[str, str] = MappingProxyType(
+    {
+        ":+": "A span: `A[s :+ n]` selects the `n` elements from `s`. Past the end of a tensor it reads 0 and stores"
+        " nothing.",
+        ":": "A range: `A[s : e]` selects from `s` to before `e`. Without `s` it begins at 0, without `e` it goes to"
+        " the end of the dimension: `A[:]` is all of it.",
+    }
+)
+
 # Ordinary names outside their position. Built-in and scalar type names are contextual too; they have tables
 # of their own (`language.builtins`, `language.types`).
 CONTEXTUAL: Mapping[str, str] = MappingProxyType(

@@ -15,7 +15,7 @@ TYPE_DOCS: Mapping[str, str] = MappingProxyType(
         "u8": "An unsigned byte, as storage: reads extend with zeros; convert a tile before computing with it.",
         "u16": "Unsigned 16-bit storage: reads extend with zeros; convert a tile before computing with it.",
         "u32": "Unsigned 32-bit storage: reads extend with zeros; convert a tile before computing with it. A"
-        " value above 2147483648 needs 64-bit indices.",
+        " value above 2147483647 needs 64-bit indices.",
         "bool": "What a comparison gives. Scalars only, and no conversion to or from it.",
     }
 )

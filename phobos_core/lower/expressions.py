@@ -226,39 +226,21 @@ def _gather(c: Context, e: p.Gather) -> Value:
 
 
 def _masked_gather(c: Context, window: Window, indices: Value) -> Value:
-    """From a table that may lie outside its tensor in part: elements that do not exist read as 0.
-
-    In their stead one near the edge is read: nothing outside the window, where other blocks may store.
-    """
+    """From a table that may lie outside its tensor in part, or wholly where it is empty: elements that do not exist
+    read as 0, by an index that reads nothing."""
     emit = c.emit
     assert isinstance(indices.type, TileType)
     shape = indices.type.shape
+    zero, nowhere = emit.index(0), emit.shaped(emit.index(-1), shape)
     *rows, last = window.axes
     whole = emit.const(True, BOOL)
     for axis in rows:
         whole = emit.binary("and", whole, _exists(c, axis, axis.offset, ()))
     position = emit.add(emit.convert(indices, INDEX), emit.shaped(last.offset, shape))
     exists = emit.binary("and", emit.shaped(whole, shape), _exists(c, last, position, shape))
-    offsets = [*(_nearest(c, axis, axis.offset, ()) for axis in rows), emit.index(0)]
-    read = emit.build.gather(window.mem, offsets, _nearest(c, last, position, shape), c.state[window.base])
-    element = element_of(read.type)
-    return emit.select(exists, read, emit.shaped(emit.const(0.0 if element.is_float else 0, element), shape))
-
-
-def _nearest(c: Context, axis: WindowAxis, position: Value, shape: tuple[int, ...]) -> Value:
-    """The position, or the existing one nearest to it; 0 where there is none."""
-    emit = c.emit
-    lower, upper = windows.bounds(emit, axis)
-    if upper is None:
-        return position
-
-    def shaped(value: Value) -> Value:
-        return emit.shaped(value, shape) if shape else value
-
-    if lower is not None:
-        position = emit.binary("max", position, shaped(lower))
-    position = emit.binary("min", position, shaped(emit.binary("sub", upper, emit.index(1))))
-    return emit.binary("max", position, shaped(emit.index(0)))
+    offsets = [*(emit.select(whole, axis.offset, zero) for axis in rows), zero]
+    found = emit.select(exists, position, nowhere)
+    return emit.build.gather(window.mem, offsets, found, c.state[window.base], partial=True)
 
 
 def _exists(c: Context, axis: WindowAxis, position: Value, shape: tuple[int, ...]) -> Value:

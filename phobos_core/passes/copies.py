@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from phobos_core.ir.module import Op, Value
+from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.rewrite import Index, walk
 from phobos_core.ir.tree import buffer_of
@@ -138,6 +138,11 @@ def _address(index: Index, loop: Op, view: Value) -> list[Op] | None:
         needed[op] = None
         pending += op.operands
     return sorted(needed, key=lambda op: index.position[op])
+
+
+def can_be_pipelined(kernel: Kernel, loop: Op) -> bool:
+    """Of the whole tiles of a ragged loop, only where the source asks for it."""
+    return kernel.pipeline or not loop.attrs.get("whole")
 
 
 def reasons(refused: Sequence[str]) -> str:

@@ -6,14 +6,15 @@ after it is updated as it is written out, and chains of element-wise statements 
 stored any more takes no memory.
 
 The reader must see what the store saw: no store in between may touch what the value reads. And it must evaluate each
-element once: at its own place, or as the operand of a `reduce` or `cumsum`.
+element once: at its own place, or as the operand of a `reduce` or `cumsum`. A tile that is another one transposed is
+not stored either, whoever reads it and how often: they read that one, at the swapped place.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from phobos_core.ir.module import Decision, Kernel, Op, Placement, Value
 from phobos_core.ir.ops import OPS
@@ -35,6 +36,10 @@ class _Value:
     tokens: set[Value] = field(default_factory=set)
     reads: dict[Value, set[tuple[bool, Region]]] = field(default_factory=dict)
 
+    def copied(self) -> _Value:
+        reads = {buffer: set(regions) for buffer, regions in self.reads.items()}
+        return _Value(set(self.anchors), set(self.tokens), reads)
+
     def take(self, handed: _Value) -> None:
         """All that `handed` holds, which is of no use afterwards: the smaller sets go into the larger ones."""
         self.anchors = _joined(self.anchors, handed.anchors)
@@ -54,7 +59,7 @@ def _joined(a: set[_T], b: set[_T]) -> set[_T]:
 def forward(kernel: Kernel) -> Kernel:
     index = Index(kernel.body)
     finder = _Finder(index, Regions(kernel, index))
-    handed = [(store, reader) for store in index.ops if store.name == "store" and (reader := finder.reader(store))]
+    handed = [(store, reader) for store in index.ops if store.name == "store" for reader in finder.readers(store)]
     if not handed:
         return kernel
     values: dict[Value, Value] = {}
@@ -67,16 +72,20 @@ def forward(kernel: Kernel) -> Kernel:
     body = edit(kernel.body, replaced={store: () for store, _ in handed}, values=values)
     body = without_unused(body)
     left = {op.results[0] for op in Index(body).ops if op.name == "alloc"}
+    decisions = dict.fromkeys(_decision(index, store, reader) for store, reader in handed)
     return replace(
         kernel,
         body=body,
-        decisions=(*kernel.decisions, *(_decision(index, store, reader) for store, reader in handed)),
+        decisions=(*kernel.decisions, *decisions),
         tiles=(*kernel.tiles, *_never_stored(index, handed, left)),
     )
 
 
 def _decision(index: Index, store: Op, reader: Op) -> Decision:
     name = buffer_of(index, store.operands[0]).hint
+    if (source := _turned(index, store)) is not None:
+        choice = f"not stored: line {reader.line} reads `{source.hint}` transposed"
+        return Decision(store.line, name, choice, f"it is `{source.hint}` with rows and columns swapped")
     choice = f"not stored: line {reader.line} takes each element as it is computed"
     return Decision(store.line, name, choice, "nothing else reads this value")
 
@@ -84,8 +93,12 @@ def _decision(index: Index, store: Op, reader: Op) -> Decision:
 def _never_stored(index: Index, handed: Sequence[tuple[Op, Op]], left: set[Value]) -> list[Placement]:
     """The tiles that need no memory any more."""
     lines: dict[Value, list[int]] = {}
+    turned: set[Value] = set()
     for store, reader in handed:
-        lines.setdefault(buffer_of(index, store.operands[0]), []).extend((store.line, reader.line))
+        buffer = buffer_of(index, store.operands[0])
+        lines.setdefault(buffer, []).extend((store.line, reader.line))
+        if _turned(index, store) is not None:
+            turned.add(buffer)
     found = []
     for buffer, used in lines.items():
         if buffer not in left:
@@ -94,7 +107,8 @@ def _never_stored(index: Index, handed: Sequence[tuple[Op, Op]], left: set[Value
             shape = tuple(n for n in mem.shape if n is not None)
             live = (min(used), max(used))
             name = str(alloc.attrs["name"])
-            found.append(Placement(name, alloc.line, shape, mem.element, "registers", 0, None, live))
+            storage: Literal["view", "registers"] = "view" if buffer in turned else "registers"
+            found.append(Placement(name, alloc.line, shape, mem.element, storage, 0, None, live))
     return found
 
 
@@ -113,22 +127,25 @@ class _Finder:
                 for node in tree:
                     self._readers.setdefault(node.op, set()).add(op)
 
-    def reader(self, store: Op) -> Op | None:
-        """The store that can compute the value of `store` itself, None if that one has to be made."""
+    def readers(self, store: Op) -> list[Op]:
+        """The stores that can compute the value of `store` themselves, none if that one has to be made."""
         value = self._value(store)
         loads = self._loads(store)
         if not loads:
-            return None
-        readers = set().union(*(self._readers.get(load, set()) for load in loads))
-        if len(readers) != 1:
-            return None
-        (reader,) = readers
-        if self._index.block_of[reader] is not self._index.block_of[store]:
-            return None
-        if not (self._evaluates_once(reader, loads, value) and self._unchanged(store, reader, value)):
-            return None
-        self._value(reader).take(value)
-        return reader
+            return []
+        readers = sorted(
+            set().union(*(self._readers.get(load, set()) for load in loads)), key=self._index.position.__getitem__
+        )
+        if any(self._index.block_of[reader] is not self._index.block_of[store] for reader in readers):
+            return []
+        again = _turned(self._index, store) is not None
+        if not again and (len(readers) != 1 or not self._evaluates_once(readers[0], loads, value)):
+            return []
+        if not readers or not all(self._unchanged(store, reader, value) for reader in readers):
+            return []
+        for reader in readers:
+            self._value(reader).take(value.copied() if again else value)
+        return readers
 
     def _value(self, store: Op) -> _Value:
         if store not in self._values:
@@ -184,6 +201,20 @@ class _Finder:
             users = (op for token in tokens for op in self._index.used_by(token))
             ops = (op for op in users if first <= self._index.position[op] < last)
         return (op for op in ops if OPS[op.name].effect in ("write", "fence", "control"))
+
+
+def _turned(index: Index, store: Op) -> Value | None:
+    """The tile of which `store` writes nothing but all of it, transposed."""
+    turned = index.defining(store.operands[1], "transpose")
+    load = turned and index.defining(turned.operands[0], "load")
+    buffer = load and buffer_of(index, load.operands[0])
+    if not isinstance(buffer, Value) or buffer not in index.definition:
+        return None
+    assert load is not None
+    mem, tile = buffer.type, load.result.type
+    assert isinstance(mem, MemType)
+    assert isinstance(tile, TileType)
+    return buffer if mem.shape == tile.shape else None
 
 
 def _virtual(tile: Value) -> bool:

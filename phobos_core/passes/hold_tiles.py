@@ -160,12 +160,12 @@ class _Rewriter:
         with_operands = self._with_carried(op, _FIRST_CARRIED[op.name], op.results)
         regions = tuple(self.block(region) for region in op.regions)
         self._follow(carried or _yielded(op, op.regions[0]), op.results)
-        whole = replace(with_operands, results=self._defined(op.results), regions=regions)
-        return with_attrs(whole, until=self._counted_anew(carried, op.attrs["until"])) if "until" in op.attrs else whole
-
-    def _counted_anew(self, carried: Sequence[Value], numbers: Sequence[int]) -> tuple[int, ...]:
-        """The places of some of what is carried, without the tokens that are carried no more."""
-        return tuple(sum(self._kept(v) for v in carried[:n]) for n in numbers)
+        done = replace(with_operands, results=self._defined(op.results), regions=regions)
+        if "until" not in op.attrs:
+            return done
+        # What is carried has moved up to the places of tokens that are gone.
+        places = [n for n, value in enumerate(carried) if self._kept(value)]
+        return with_attrs(done, until=tuple(places.index(n) for n in op.attrs["until"]))
 
     def _with_carried(self, op: Op, first: int, results: Sequence[Value]) -> Op:
         """`op` with what it carries or yields as `results`, from the operand `first` on: of a tile in memory its token,

@@ -21,44 +21,53 @@ from phobos_core.ir.tree import buffer_of, nodes, views_along
 from phobos_core.ir.types import MemType
 from phobos_core.language.targets import TARGETS
 from phobos_core.passes.canonicalize import canonicalize
+from phobos_core.passes.copies import can_be_pipelined
 from phobos_core.passes.fitting import Pass, fits_after
 from phobos_core.passes.materialize import name_of
 from phobos_core.passes.promote import promote
-from phobos_core.passes.thread_tiles import thread_tile, words_of
+from phobos_core.passes.thread_tiles import MOST_FETCHED, thread_tile, words_a_thread, words_of
 from phobos_core.passes.turned import pitch_of
 from phobos_core.passes.unroll import unroll
 
 # What decides how much memory the tiles take.
 _FOLLOWING: tuple[Pass, ...] = (unroll, canonicalize, promote)
 # Sums of a thread beside which there is no room for several k of each row.
-_LARGE = 64
-# Registers of a thread for what it fetches ahead.
-_MOST_FETCHED = 8
+_LARGE = 32
+# Registers of a thread for what it copies at once.
+_MOST_COPIED = 32
 # Elements of less are several to a bank, and storing them one by one takes long.
 _LEAST_BYTES = 4
 
 
 def k_major(kernel: Kernel) -> Kernel:
+    """Padded where that fits: the copies then meet no bank twice and read whole sectors."""
+    padded = _k_major(kernel, padded=True)
+    if padded is kernel or fits_after(padded, _FOLLOWING):
+        return padded
+    unpadded = _k_major(kernel, padded=False)
+    if fits_after(unpadded, _FOLLOWING):
+        return unpadded
+    return kernel if fits_after(kernel, _FOLLOWING) else padded
+
+
+def _k_major(kernel: Kernel, *, padded: bool) -> Kernel:
     index = Index(kernel.body)
     regions, vectors = Regions(kernel, index), Vectors(kernel, index)
     replaced: dict[Op, list[Op]] = {}
     decisions: list[Decision] = []
     for alloc in index.ops:
         dots = _readers(index, regions, alloc) if alloc.name == "alloc" else []
-        if not dots or not all(_is_large(kernel, dot) for dot in dots) or not _is_small(kernel, alloc):
+        if not dots or not all(_is_large(kernel, dot) for dot in dots) or not _is_small(kernel, index, alloc):
             continue
         (store,) = (use for use in _uses(index, alloc) if use.name == "store")
         run = vectors.widest(views_along(index, store.operands[1], 1), _shape(alloc)[1])
-        replaced |= _turned(kernel, index, alloc, run.vector)
+        replaced |= _turned(kernel, index, alloc, run.vector if padded else None)
         names = " and ".join(dict.fromkeys(f"`{name_of(dot)}` on line {dot.line}" for dot in dots))
         reason = f"a thread of {names} reads several of its rows together for each k"
         decisions.append(Decision(alloc.line, str(alloc.attrs["name"]), "stored transposed, k by k", reason))
     if not replaced:
         return kernel
     turned = replace(kernel, body=edit(kernel.body, replaced=replaced))
-    if not fits_after(turned, _FOLLOWING) and fits_after(kernel, _FOLLOWING):
-        # What is turned is padded.
-        return kernel
     return replace(turned, decisions=(*kernel.decisions, *decisions))
 
 
@@ -111,12 +120,15 @@ def _is_large(kernel: Kernel, dot: Op) -> bool:
     return words_of(dot.result) * tm * tn >= _LARGE
 
 
-def _is_small(kernel: Kernel, alloc: Op) -> bool:
+def _is_small(kernel: Kernel, index: Index, alloc: Op) -> bool:
     """Whether a thread has registers for its part of a tile, which may be on its way there for a whole turn of a loop.
     What cp.async copies takes none, but it cannot transpose."""
-    rows, columns = _shape(alloc)
-    words = rows * columns * words_of(alloc.results[0])
-    return not TARGETS[kernel.target].has("cp_async") or words <= _MOST_FETCHED * kernel.threads
+    mem = alloc.results[0].type
+    assert isinstance(mem, MemType)
+    around = next(index.ancestors(alloc), None)
+    ahead = around is not None and around.name == "for" and can_be_pipelined(kernel, around)
+    words = words_a_thread(kernel, mem)
+    return not TARGETS[kernel.target].has("cp_async") or words <= (MOST_FETCHED if ahead else _MOST_COPIED)
 
 
 def _shape(alloc: Op) -> tuple[int, int]:
@@ -128,13 +140,13 @@ def _shape(alloc: Op) -> tuple[int, int]:
     return rows, columns
 
 
-def _turned(kernel: Kernel, index: Index, alloc: Op, run: int) -> dict[Op, list[Op]]:
-    """The ops that stand for the allocation and its uses."""
+def _turned(kernel: Kernel, index: Index, alloc: Op, run: int | None) -> dict[Op, list[Op]]:
+    """The ops that stand for the allocation and its uses; padded for copies of `run` elements at a time."""
     old, token = alloc.results
     rows, columns = _shape(alloc)
     assert isinstance(old.type, MemType)
     mem = Value(MemType(old.type.element, (columns, rows), "shared"), old.hint)
-    pitch = pitch_of(kernel.threads, (columns, rows), run, old.type.element.bytes)
+    pitch = rows if run is None else pitch_of(kernel.threads, (columns, rows), run, old.type.element.bytes)
     padding = {"pitch": pitch} if pitch != rows else {}
     found = {alloc: [with_attrs(replace(alloc, results=(mem, token)), turned=True, **padding)]}
     for view in index.used_by(old):

@@ -2,7 +2,8 @@
 
 In: a kernel whose staging copies are plain stores of loads (`copies.py`). Out: each eligible loop in one of two forms.
 
-With `cp.async`, where the target has it and the runs are 4, 8 or 16 bytes at aligned addresses:
+With `cp.async`, where the target has it and the runs are 4, 8 or 16 bytes at aligned addresses, unless contractions
+with large patches read no more than a few words for each thread:
 
     copy the first slice to stage 0                         (if there is an iteration)
     for i ..., stage:
@@ -24,17 +25,18 @@ from dataclasses import dataclass, replace
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
-from phobos_core.ir.rewrite import Index, edit, rewrite, with_attrs, with_body, without_unused
+from phobos_core.ir.rewrite import Index, edit, rewrite, walk, with_attrs, with_body, without_unused
 from phobos_core.ir.tree import buffer_of
 from phobos_core.ir.types import TOKEN, Cyclic, Layout, ViewType
 from phobos_core.language.targets import TARGETS
 from phobos_core.language.types import INDEX
 from phobos_core.passes.canonicalize import canonicalize
-from phobos_core.passes.copies import Copy, copies_of, name_of, reasons
+from phobos_core.passes.copies import Copy, can_be_pipelined, copies_of, name_of, reasons
 from phobos_core.passes.errors import PassError
 from phobos_core.passes.fitting import Pass, fits_after
 from phobos_core.passes.place_shared import limit, over_limit
 from phobos_core.passes.promote import promote
+from phobos_core.passes.thread_tiles import MOST_FETCHED, contractions_of, covers, words_a_thread
 from phobos_core.passes.turned import copy_layout
 from phobos_core.passes.unroll import unroll
 
@@ -79,7 +81,7 @@ def _loop(kernel: Kernel, variable: Value) -> _Outcome:
     loop = index.owner[variable]
     name = name_of(loop)
     found, refused = copies_of(index, loop)
-    if found and loop.attrs.get("whole") and not kernel.pipeline:
+    if found and not can_be_pipelined(kernel, loop):
         refused = ["its extent need not be a multiple of its step; `@pipeline` pipelines the whole tiles"]
         found = []
     kept = _fitting(kernel, index, loop, found)
@@ -159,6 +161,8 @@ class _Plan:
     def ahead(self, copy: Copy, vectors: Vectors) -> _Ahead:
         rows, columns = (n or 1 for n in (1, *copy.mem.shape)[-2:])
         width = vectors.widest([copy.source], rows if copy.turned else columns)
+        if any(covers(self.kernel, dot) for dot in contractions_of(self.index, copy.alloc)):
+            width = width.for_all(rows * columns, copy.mem.element.bytes, self.kernel.threads)
         layout: Layout = Cyclic(self.kernel.threads, width.vector)
         if copy.turned:
             pitch, size = copy.alloc.attrs.get("pitch", columns), copy.mem.element.bytes
@@ -173,6 +177,10 @@ class _Plan:
             return f"{self.kernel.target} has no cp.async"
         if self.kernel.index_bits != 64:
             return "cp.async takes 64-bit indices"
+        words = sum(words_a_thread(self.kernel, a.copy.mem) for a in ahead)
+        dots = [op for op in walk(self.loop.regions[0]) if op.name == "dot"]
+        if words <= MOST_FETCHED and dots and all(covers(self.kernel, dot) for dot in dots):
+            return f"{words} registers of a thread take them, which is fewer instructions than to wait for copies"
         for a in ahead:
             if a.copy.turned:
                 return f"cp.async does not transpose, as `{a.copy.alloc.attrs['name']}` is"

@@ -23,7 +23,7 @@ from phobos_core.language.targets import LANES, REGISTERS_PER_SM, TARGETS
 
 # Addresses, counters, what is read ahead, and what each further contraction keeps alive of them.
 _BESIDE = 40
-_EACH_FURTHER = 14
+_EACH_FURTHER = 16
 # What a row (or column) of a patch takes of an operand that is read along K, and what operands take at most.
 _ACCESS = 4
 _MOST_OPERANDS = 40

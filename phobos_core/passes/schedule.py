@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from math import gcd
+from math import gcd, prod
 
 from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Decision, Kernel, Op, Requirement, Value
@@ -30,7 +30,15 @@ from phobos_core.ir.types import Cyclic, Layout, Patches, Rows, TileType, ViewTy
 from phobos_core.language.targets import LANES, LEAST_SM, TARGETS
 from phobos_core.language.types import I8
 from phobos_core.passes.materialize import name_of
-from phobos_core.passes.thread_tiles import along, patches_of, row_run, shape_of, thread_tile
+from phobos_core.passes.thread_tiles import (
+    along,
+    contractions_of,
+    covers,
+    patches_of,
+    row_run,
+    shape_of,
+    thread_tile,
+)
 from phobos_core.passes.turned import copy_layout
 
 
@@ -93,7 +101,17 @@ class _Planner:
                 return Sweep(layout.vector)
             case None:
                 assert view is not None
-                return self.turned(view, tree) or Sweep(self.vector(view, tree, _view_shape(view)[-1]))
+                return self.turned(view, tree) or self.sweep(view, tree)
+
+    def sweep(self, view: Value, tree: Sequence[Node]) -> Sweep:
+        return Sweep(self.use(self.for_all(view, self.widest(view, tree, _view_shape(view)[-1]))))
+
+    def for_all(self, view: Value, width: Width) -> Width:
+        """The width of a copy of what large contractions read, which all threads wait for."""
+        alloc = self.index.defining(buffer_of(self.index, view), "alloc")
+        if alloc is None or not any(covers(self.kernel, dot) for dot in contractions_of(self.index, alloc)):
+            return width
+        return width.for_all(prod(_view_shape(view)), element_of(view.type).bytes, self.kernel.threads)
 
     def walks_down(self, tree: Sequence[Node]) -> bool:
         """Whether what is read lies contiguous down the columns."""
@@ -108,7 +126,7 @@ class _Planner:
         if any(buffer_of(self.index, v) in self.index.definition for v in views):
             return None
         rows, columns = _view_shape(view)
-        run = self.vectors.widest(views, rows)
+        run = self.for_all(view, self.vectors.widest(views, rows))
         if run.vector == 1:
             return None
         pitch = alloc.attrs.get("pitch") or columns

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd
+from math import gcd, prod
 
 from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import Node, views_along
-from phobos_core.ir.types import Patches, Rows, TileType, element_of
+from phobos_core.ir.types import MemType, Patches, Rows, TileType, element_of
 from phobos_core.language.targets import LANES, MAX_REGISTERS_PER_THREAD, REGISTERS_PER_SM
-from phobos_core.language.types import F64
+from phobos_core.language.types import F64, I32
 
 # The widest access of a thread.
 ACCESS_BYTES = 16
 _SIDES = (8, 4, 2, 1)
+# Registers of a thread for what it fetches ahead, and the sums that are work enough while it is under way.
+MOST_FETCHED = 8
+_COVERING = 16
 # Registers that a contraction needs beside its outputs: per row and column of the patch, and for addresses and loops.
 _REGISTERS_PER_SIDE = 2
 REGISTERS_BESIDE = 24
@@ -66,7 +69,8 @@ def shared_grid(
         across = -(-width // tn)
         if most_columns is not None:
             across = 1 << (across - 1).bit_length()
-        for columns in [across] if most_columns is None else sorted({min(across, m) for m in (LANES, most_columns)}):
+        within = [across] if most_columns is None else [min(across, most_columns, LANES), min(across, most_columns)]
+        for columns in dict.fromkeys(within):
             widths = {n: -(-n // columns) for n in sorted(shape_of(dot.result)[1] for dot in dots)}
             if most_columns is None:
                 widths[width] = tn
@@ -162,6 +166,33 @@ def registers(kernel: Kernel) -> int:
         MAX_REGISTERS_PER_THREAD,
         REGISTERS_PER_SM // (kernel.threads * blocks),
     )
+
+
+def covers(kernel: Kernel, dot: Op) -> bool:
+    """Whether a contraction gives a thread so much to do that copies for the next one arrive meanwhile."""
+    return prod(thread_tile(kernel, dot)) >= _COVERING
+
+
+def contractions_of(index: Index, alloc: Op) -> Iterator[Op]:
+    """Those that read a buffer as it is, transposed, or as another type."""
+    for view in index.used_by(alloc.results[0]):
+        for load in index.used_by(view.result) if view.name == "view" else ():
+            if load.name == "load":
+                yield from _contractions_of(index, load.result)
+
+
+def _contractions_of(index: Index, value: Value) -> Iterator[Op]:
+    for user in index.used_by(value):
+        if user.name == "dot":
+            yield user
+        elif user.name in ("convert", "transpose"):
+            yield from _contractions_of(index, user.result)
+
+
+def words_a_thread(kernel: Kernel, mem: MemType) -> int:
+    """The registers for a thread's part of what is copied to a buffer."""
+    bytes = prod(n or 1 for n in mem.shape) * mem.element.bytes
+    return -(-bytes // (I32.bytes * kernel.threads))
 
 
 def words_of(tile: Value) -> int:

@@ -46,9 +46,10 @@ def _layouts(threads: int, shape: tuple[int, int], run: int) -> Iterator[Patches
 
 
 def _cost(layout: Patches, pitch: int, size: int) -> tuple[int, int]:
-    """For one warp: how often it visits shared memory, and how many sectors it reads."""
+    """For one warp: how often it visits shared memory and how many sectors it reads, both together and the former."""
     places = [layout.place(n) for n in range(min(LANES, layout.threads, layout.rows * layout.columns))]
     stored = [((row * layout.height) * pitch + column) * size for row, column in places]
     # The columns of the tile are rows of the tensor, far apart.
     sectors = {(column, row * layout.height * size // _SECTOR) for row, column in places}
-    return sum(phase_visits(stored, size)) * layout.height, len(sectors)
+    visits = sum(phase_visits(stored, size)) * layout.height
+    return visits + len(sectors), visits

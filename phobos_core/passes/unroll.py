@@ -15,10 +15,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from phobos_core.ir import intervals
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.integers import Integers, of_kernel
+from phobos_core.ir.intervals import Intervals
 from phobos_core.ir.module import Block, Kernel, Op, Value
 from phobos_core.ir.rewrite import clone, rewrite, walk
+from phobos_core.language.types import INDEX
 from phobos_core.passes.errors import PassError
 
 # Ops that a kernel may have after unrolling. Most become one or two instructions, so this is above what `large-code`
@@ -27,7 +30,7 @@ MOST_OPS = 32_768
 
 
 def unroll(kernel: Kernel) -> Kernel:
-    facts = of_kernel(kernel)
+    facts, exact = of_kernel(kernel), intervals.of_kernel(kernel)
     total = _size(kernel.body)
 
     def visit(op: Op) -> Sequence[Op] | None:
@@ -38,7 +41,7 @@ def unroll(kernel: Kernel) -> Kernel:
         total += op.attrs["unroll"] * size
         if total > MOST_OPS:
             raise _too_large(kernel, op, size, total)
-        return _unrolled(facts, op)
+        return _unrolled(facts, exact, op)
 
     body = rewrite(kernel.body, visit)
     return kernel if body is kernel.body else replace(kernel, body=body)
@@ -61,13 +64,18 @@ def _too_large(kernel: Kernel, loop: Op, size: int, total: int) -> PassError:
     )
 
 
-def _unrolled(facts: Integers, loop: Op) -> list[Op]:
+def _unrolled(facts: Integers, exact: Intervals, loop: Op) -> list[Op]:
     lo, hi, step = loop.operands[:3]
     times, by = loop.attrs["unroll"], facts.constant(step)
     assert by is not None, "the checker asks for a constant step"
     attrs = {name: value for name, value in loop.attrs.items() if name != "unroll"}
     build = Builder(loop.line)
+    far = _may_wrap(exact, lo, hi, times * by)
+    if far:
+        hi = build.binary("max", hi, lo)
     end = build.binary("sub", hi, build.index((times - 1) * by))
+    if far:
+        end = build.select(build.cmp("gt", end, hi), lo, end)
     turn = build.index(times * by)
     results = tuple(Value(v.type, v.hint) for v in loop.results)
     body = _repeated(loop, times, step)
@@ -76,11 +84,19 @@ def _unrolled(facts: Integers, loop: Op) -> list[Op]:
     count = build.binary("div", build.binary("add", build.binary("sub", hi, lo), build.index(by - 1)), step)
     turns = build.binary("div", count, build.index(times))
     rest = build.binary("add", lo, build.binary("mul", turns, turn))
+    if far:
+        rest = build.select(build.cmp("lt", rest, lo), hi, rest)
     args = tuple(Value(v.type, v.hint) for v in loop.regions[0].args)
     single = clone(loop.regions[0], dict(zip(loop.regions[0].args, args, strict=True)))
     operands = (rest, hi, step, *results)
     build.append(Op("for", operands, loop.results, attrs, (Block(args, single.ops),), loop.line))
     return build.ops
+
+
+def _may_wrap(exact: Intervals, lo: Value, hi: Value, turn: int) -> bool:
+    """Whether the bounds may lie so far out that what is computed of them passes the least or the largest index."""
+    (first, _), (least, most), (smallest, largest) = exact.of(lo), exact.of(hi), exact.of_type(INDEX)
+    return least - turn < smallest or most + turn > largest or most - first + turn > largest
 
 
 def _repeated(loop: Op, times: int, step: Value) -> Block:

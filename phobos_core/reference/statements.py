@@ -136,16 +136,17 @@ def _next_iteration(loop: Loop, frame: Frame) -> None:
 
 
 def _run_for(stmt: p.For, frame: Frame) -> Run:
-    """The loop variable takes lo, lo + step, ... while below hi, in wrapping index arithmetic."""
+    """The loop variable takes lo, lo + step, ... while below hi, and nothing past the largest index."""
     value = evaluate((yield from settled(stmt.lo, frame)), frame)
     hi = evaluate((yield from settled(stmt.hi, frame)), frame)
     step = evaluate((yield from settled(stmt.step, frame)), frame)
     if frame.of_running((step <= 0) & (value < hi)).any():
         message = "the step of `range` is not positive, so the loop does not end"
         raise ReferenceFault(message, stmt.span, "endless-loop")
+    past = np.asarray(False)
     with _loop(frame) as loop:
         while True:
-            more = np.asarray(value < hi)
+            more = np.asarray((value < hi) & ~past)
             if more.ndim:
                 frame.active = frame.running & more
             if not _some(more, frame):
@@ -157,7 +158,8 @@ def _run_for(stmt: p.For, frame: Frame) -> Run:
             if jump == "break":
                 break
             _next_iteration(loop, frame)
-            value = np.add(value, step)
+            following = np.add(value, step)
+            past, value = past | ((following < value) & (step > 0)), following
     return None
 
 

@@ -1,7 +1,7 @@
 """The report of a build as data: what `build --format json` prints, in the same names and the same shape.
 
-In: built by `report.collect` from a compiled kernel. Out: frozen dataclasses, which `report.as_json` and
-`report.text` render. Lines are 1-based. A number that only ptxas can give is None where there was none.
+In: built by `report.collect` from a compiled kernel. Out: frozen dataclasses, which `report.as_json`, `report.text`
+and `report.html` render. Lines are 1-based. A number that only ptxas can give is None where there was none.
 """
 
 from __future__ import annotations
@@ -120,6 +120,11 @@ class KernelReport:
     notes: tuple[str, ...]
     accesses: tuple[MemoryAccess, ...] = ()
     code: Code | None = None
+
+    @property
+    def placed_bytes(self) -> int:
+        """The shared memory that the tiles take, which needs no ptxas."""
+        return max((tile.offset + tile.bytes for tile in self.tiles if tile.offset is not None), default=0)
 
 
 @dataclass(frozen=True, slots=True)

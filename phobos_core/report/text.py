@@ -17,8 +17,8 @@ _HEAD = 11
 
 
 def full(report: KernelReport, style: Style) -> str:
-    config = _bindings(report.config)
-    dims = _bindings(report.dims)
+    config = bindings(report.config)
+    dims = bindings(report.dims)
     head = f"{report.kernel}  {report.file}:{report.line}  {report.target}"
     lines = [style("strong", head) + "".join(f"  {part}" for part in (config, dims) if part)]
     for name, rows in _sections(report):
@@ -28,21 +28,21 @@ def full(report: KernelReport, style: Style) -> str:
 
 
 def concise(report: KernelReport) -> str:
-    config = _bindings(report.config)
+    config = bindings(report.config)
     where = f"{report.file}:{report.line}: {report.kernel} {report.target}{' ' + config if config else ''}"
     if report.status != "ok":
         return f"{where}: {report.status}"
-    parts = [_registers(report), *([f"{_occupancy(report)}"] if report.occupancy.limiter else [])]
+    parts = [resources_text(report), *([f"{occupancy_text(report)}"] if report.occupancy.limiter else [])]
     return f"{where}: {'; '.join(parts)}"
 
 
 def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
     if report.status != "ok":
         yield "status", [report.status]
-    yield "launch", [_launch(report)]
-    yield "resources", [_registers(report)]
+    yield "launch", [launch_text(report)]
+    yield "resources", [resources_text(report)]
     if report.occupancy.limiter is not None:
-        yield "occupancy", [_occupancy(report)]
+        yield "occupancy", [occupancy_text(report)]
     if report.launch.cooperative and report.coresident_grid:
         yield "co-resident", [f"at most {report.coresident_grid} blocks"]
     if report.suggested_grid:
@@ -53,7 +53,7 @@ def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
         yield "requires", list(report.requires)
     if report.tiles:
         yield "tiles", tile_table(report.tiles)
-        yield "shared", [_shared(report)]
+        yield "shared", [shared_text(report)]
     if report.accesses:
         yield "memory", list(summary(report.accesses))
     if report.code is not None:
@@ -66,7 +66,7 @@ def _sections(report: KernelReport) -> Iterator[tuple[str, list[str]]]:
         yield "wrote", list(report.artifacts.values())
 
 
-def _launch(report: KernelReport) -> str:
+def launch_text(report: KernelReport) -> str:
     launch = report.launch
     parts = [_count(launch.threads, "thread")]
     if launch.min_blocks is not None:
@@ -80,7 +80,7 @@ def _launch(report: KernelReport) -> str:
     return ", ".join(parts)
 
 
-def _registers(report: KernelReport) -> str:
+def resources_text(report: KernelReport) -> str:
     used = report.resources
     if used.registers is None:
         return "unknown without ptxas"
@@ -99,7 +99,7 @@ def _registers(report: KernelReport) -> str:
     return ", ".join(parts)
 
 
-def _occupancy(report: KernelReport) -> str:
+def occupancy_text(report: KernelReport) -> str:
     fits = report.occupancy
     target = TARGETS[report.target]
     text = (
@@ -113,14 +113,17 @@ def _and(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else "".join(words)
 
 
-def _shared(report: KernelReport) -> str:
-    used = max((t.offset + t.bytes for t in report.tiles if t.offset is not None), default=0)
-    return f"{used:,} B used, {report.shared_bytes_without_reuse:,} B without reuse"
+def shared_text(report: KernelReport) -> str:
+    return f"{report.placed_bytes:,} B used, {report.shared_bytes_without_reuse:,} B without reuse"
 
 
 def tile_table(tiles: Sequence[Tile]) -> list[str]:
-    """The tiles in the order of their bytes, so that what shares them stands together."""
-    rows = [("name", "line", "shape", "type", "storage", "bytes", "offset", "live")]
+    return _table(tile_rows(tiles), numeric={1, 5, 6})
+
+
+def tile_rows(tiles: Sequence[Tile]) -> list[tuple[str, ...]]:
+    """The tiles in the order of their bytes, so that what shares them stands together; above them a header."""
+    rows: list[tuple[str, ...]] = [("name", "line", "shape", "type", "storage", "bytes", "offset", "live")]
     ordered = sorted(tiles, key=lambda t: (t.offset is None, t.offset or 0, t.live))
     for tile in ordered:
         first, last = tile.live
@@ -136,22 +139,27 @@ def tile_table(tiles: Sequence[Tile]) -> list[str]:
                 f"{first}-{last}",
             )
         )
-    return _table(rows, numeric={1, 5, 6})
+    return rows
 
 
 def _loops(code: Code) -> list[str]:
     """Each loop of the machine code with what it is made of."""
     rows = [
-        (
-            loop.name,
-            f"line {loop.line or '?'}",
-            f"{loop.instructions:,} instructions",
-            f"{loop.math_share:.1%} math",
-            ", ".join(f"{name} {count}" for name, count in loop.mix.items()),
-        )
-        for loop in code.loops
+        (name, f"line {line}", f"{count} instructions", f"{math} math", mix)
+        for name, line, count, math, mix in loop_rows(code)
     ]
     return _table(rows, numeric={2, 3}) if rows else ["none in the machine code"]
+
+
+def loop_rows(code: Code) -> list[tuple[str, ...]]:
+    return [
+        (loop.name, str(loop.line or "?"), f"{loop.instructions:,}", f"{loop.math_share:.1%}", mix_text(loop.mix))
+        for loop in code.loops
+    ]
+
+
+def mix_text(mix: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in mix.items())
 
 
 def _decisions(report: KernelReport) -> list[str]:
@@ -171,7 +179,7 @@ def _table(rows: Sequence[tuple[str, ...]], numeric: set[int]) -> list[str]:
     ]
 
 
-def _bindings(values: Mapping[str, int]) -> str:
+def bindings(values: Mapping[str, int]) -> str:
     return " ".join(f"{name}={value}" for name, value in values.items())
 
 

@@ -35,16 +35,27 @@ class KernelFault(RuntimeError):
         return KernelFault, (self.findings,)
 
 
+# What to do about a finding that the kernel may not be to blame for.
+ADVICE = {
+    "endless-loop": "a loop that does end may take more: `max_instructions` of a launch, `--max-instructions` of"
+    " `phobos run`"
+}
+
+
 def launch(
     device: str,
     translated: Translated,
     grid: Sequence[int] | int,
     values: Sequence[object],
+    max_instructions: int | None = None,
     schedule: int | None = None,
 ) -> list[Finding]:
     """Runs the kernel, changing the arrays in place. Gives warnings of what the spec leaves unspecified.
 
     `schedule` is the seed of the order in which the emulator runs warps and blocks."""
+    counted = isinstance(max_instructions, int) and max_instructions > 0
+    if max_instructions is not None and not (counted and device == "emulator"):
+        raise LaunchError("`max_instructions` is a positive number, for the device `emulator`")
     if schedule is not None and device != "emulator":
         raise LaunchError(f"a schedule is of the emulator; device `{device}` has an order of its own")
     bound = _bound(translated, grid, values)
@@ -53,7 +64,7 @@ def launch(
             assert translated.kernel is not None
             return on_reference(translated.request, bound, translated.kernel.index_bits)
         case "emulator":
-            _emulator(translated, bound, schedule=schedule)
+            _emulator(translated, bound, max_instructions, schedule)
             return []
         case "cuda":
             raise LaunchError("device `cuda` is not supported yet; `reference` and `emulator` are")
@@ -62,10 +73,14 @@ def launch(
 
 
 def profile(
-    translated: Translated, grid: Sequence[int] | int, values: Sequence[object], schedule: int | None = None
+    translated: Translated,
+    grid: Sequence[int] | int,
+    values: Sequence[object],
+    max_instructions: int | None = None,
+    schedule: int | None = None,
 ) -> Profile:
     """Runs the kernel on the emulator, changing the arrays in place, and counts what it does to shared memory."""
-    result = _emulator(translated, _bound(translated, grid, values), profile=True, schedule=schedule)
+    result = _emulator(translated, _bound(translated, grid, values), max_instructions, schedule, profile=True)
     traffic = [
         SharedTraffic(s.line, s.instruction, 8 * s.size, s.warps, s.phases, s.passes, s.degree) for s in result.shared
     ]
@@ -107,7 +122,12 @@ def on_reference(request: Request, bound: Bound, index_bits: int) -> list[Findin
 
 
 def _emulator(
-    translated: Translated, bound: Bound, *, profile: bool = False, schedule: int | None = None
+    translated: Translated,
+    bound: Bound,
+    max_instructions: int | None,
+    schedule: int | None,
+    *,
+    profile: bool = False,
 ) -> emulator.Result:
     kernel, source = translated.kernel, translated.request.source
     assert kernel is not None
@@ -122,6 +142,7 @@ def _emulator(
             bound.grid,
             [*bound.values, *dims],
             dynamic_shared=dynamic_shared,
+            max_steps=max_instructions,
             profile=profile,
             schedule=schedule,
         )
@@ -141,9 +162,9 @@ def placed(source: Source, finding: emulator.Finding) -> Finding:
     related: tuple[Related, ...] = ()
     if finding.other_line is not None and finding.other_line != finding.line:
         related = (Related(*line_span(source, finding.other_line), "the other access"),)
-    return Finding(
-        source, Diagnostic(finding.kind, "error", start, end, finding.message + where + finding.under, related)
-    )
+    help = ADVICE.get(finding.kind)
+    message = finding.message + where + finding.under
+    return Finding(source, Diagnostic(finding.kind, "error", start, end, message, related, help))
 
 
 def _coordinates(at: tuple[int, int, int]) -> str:

@@ -70,15 +70,18 @@ class Kernel:
         grid: Sequence[int] | int,
         *arguments: object,
         device: Device = "emulator",
+        max_instructions: int | None = None,
         schedule: int | None = None,
     ) -> None:
         """Runs the kernel on `grid` blocks; `arguments` in the order of its parameters, arrays changed in place.
+
+        `max_instructions` is what the emulator runs of the blocks it has at a time before a loop counts as endless.
 
         Raises LaunchError where the arguments do not fit, before anything runs, and KernelFault where the device
         finds the kernel doing something wrong. What the spec leaves unspecified is a RuntimeWarning. `schedule` has the
         emulator run warps and blocks in an order that this number picks: what depends on their order then shows.
         """
-        for finding in devices.launch(device, self._translated, grid, arguments, schedule):
+        for finding in devices.launch(device, self._translated, grid, arguments, max_instructions, schedule):
             warnings.warn(rendering.full(finding, PLAIN), RuntimeWarning, stacklevel=2)
 
     def profile(self, grid: Sequence[int] | int, *arguments: object) -> Profile:

@@ -6,7 +6,6 @@ that says what would have been right.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -102,5 +101,7 @@ def bindings_of(texts: Iterable[str]) -> dict[str, int]:
 
 def near(name: str, known: Iterable[str]) -> str:
     """`; did you mean X?` where a known name is close, else nothing."""
+    import difflib  # only to say what else was meant
+
     found = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean `{found[0]}`?" if found else ""

@@ -12,8 +12,9 @@ Parentheses leave no node: the tree's shape says what they said. Where the text 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
+
+from phobos_core.language.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

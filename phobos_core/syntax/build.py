@@ -8,6 +8,7 @@ message stands here once.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
@@ -30,8 +31,11 @@ from phobos_core.syntax.ast import (
 
 Report: TypeAlias = Callable[[Diagnostic], None]
 
-# Every later stage recurses over the tree, so its depth is bounded here, well below Python's own limit.
-MAX_DEPTH = 100
+# Every later stage recurses over the tree, by a few calls a level, so its depth is bounded here, well below Python's
+# limit. A sum of n terms and a chain of n `else if` are n levels deep: people generate long ones, so the bound is wide,
+# and Python's limit is made to fit it.
+MAX_DEPTH = 400
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 25 * MAX_DEPTH))
 
 MAX_INT = 2**63 - 1
 

@@ -1,7 +1,7 @@
 """Cuts a text with syntax errors into one piece for each item, so that an error stays in its own piece.
 
 `kernel`, `fn` and `@` start an item and mean nothing else. They are taken as a start where nothing is open, and
-at the first column of a line even inside an open `{`: there a `}` is missing before.
+at the first column of a line even inside an open `{` or `(`: there a bracket that closes it is missing before.
 """
 
 from __future__ import annotations
@@ -9,21 +9,26 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-_MARK = re.compile(rb"//[^\r\n]*|[{};]|@|\b(?:kernel|fn)\b")
+_MARK = re.compile(rb"//[^\r\n]*|[{}();]|@|\b(?:kernel|fn)\b")
 
 
 def cut(text: bytes) -> list[tuple[int, int]]:
     """The pieces, as byte ranges that cover the text in order."""
     starts = [0]
     depth = 0
+    parentheses = 0  # of a header
     after_attribute = False  # an attribute waits for its `kernel`
     after_item = True  # an item may start on the same line
     for match in _MARK.finditer(text):
         mark = match[0]
         if mark.startswith(b"//"):
             continue
-        if mark == b"{":
+        if mark in b"()":
+            if depth == 0:
+                parentheses = max(parentheses + (1 if mark == b"(" else -1), 0)
+        elif mark == b"{":
             depth += 1
+            parentheses = 0
             after_item = False
         elif mark == b"}":
             depth = max(depth - 1, 0)
@@ -33,10 +38,10 @@ def cut(text: bytes) -> list[tuple[int, int]]:
         else:
             if after_attribute and mark != b"@":
                 after_attribute = False
-            elif after_item or _starts_line(text, match.start(), indented=depth == 0):
+            elif after_item or _starts_line(text, match.start(), indented=depth == parentheses == 0):
                 if not after_attribute:
                     starts.append(match.start())
-                    depth = 0
+                    depth = parentheses = 0
                 after_attribute = mark == b"@"
             after_item = False
     bounds = [*dict.fromkeys(starts), len(text)]

@@ -97,7 +97,6 @@ def moved(node: Any, by: int) -> Any:
 
 def _item(s: Stream) -> Item | None:
     start = s.token.start
-    reported = len(s.diagnostics)
     attributes = []
     while s.here("@"):
         s.failed = False
@@ -120,7 +119,7 @@ def _item(s: Stream) -> Item | None:
             s.failed = False
         word = s.take()
         return _function(s, word.start)
-    if len(s.diagnostics) == reported:
+    if not s.diagnostics:  # an attribute without its kernel may come of what is wrong before
         s.report(s.unexpected("`kernel`"))
     return None
 
@@ -170,15 +169,16 @@ def _kernel(s: Stream, start: int, attributes: tuple[Attribute, ...]) -> Kernel 
 def _param(s: Stream) -> Param | None:
     """One parameter. A broken one keeps its name, so that its readers are not reported as well."""
     start, failed = s.token.start, s.failed
-    name = s.name("a parameter's name")
+    name: Name | None = None
     opened = len(s.open)
     declared: TypeExpr
     try:
+        name = s.name("a parameter's name")
         s.expect(":", "a parameter is `name: type`")
         declared = type_expression(s)
     except Abandoned:
         s.skip_item(s.forget(opened))
-        if failed:  # more of what was broken before, rather than a parameter
+        if failed or name is None:  # more of what was broken before, rather than a parameter
             return None
         declared = ErrorTypeExpr(s.since(name.span.end))
     return Param(s.since(start), name, declared)

@@ -141,11 +141,19 @@ def _ctx_field(s: Stream) -> CtxField:
 
 def _collective(s: Stream) -> Collective | None:
     """A collective or shuffle, or None where the name is only a name, compared perhaps with one named `from`."""
-    if s.token.text not in COLLECTIVES or s.peek(1).text != "<" or s.peek(2).text not in MODES:
+    if s.peek(1).text != "<" or s.peek(2).text not in MODES:
         return None
     after = s.peek(3)
     plain = after.kind in (Kind.NAME, Kind.INT, Kind.FLOAT, Kind.KEYWORD) and not after.first
-    return _group(s) if plain or _closes_group(s) else None
+    if s.token.text in COLLECTIVES:
+        return _group(s) if plain or _closes_group(s) else None
+    if plain:
+        name = s.token
+        those = ", ".join(f"`{each}`" for each in COLLECTIVES)
+        message = f"`{name.text}` is no collective and no shuffle: those are {those}"
+        help = "`reduce<over ctx.lane>(x, f)` folds by a function of your own"
+        s.fail(build.error("syntax-error", Span(name.start, name.end), message, help))
+    return None
 
 
 def _closes_group(s: Stream) -> bool:

@@ -309,7 +309,8 @@ def _late_else(s: Stream, before: list[Stmt]) -> Stmt | None:
     token = s.token
     span = Span(token.start, token.end)
     if not before or not isinstance(before[-1], If):
-        s.report(build.error("syntax-error", span, "this `else` follows no `if`"))
+        if not s.failed:
+            s.report(build.error("syntax-error", span, "this `else` follows no `if`"))
         orelse = _orelse(s)
         return ErrorStmt(s.since(token.start))
     message = "`else` must follow the `}` of the then-block on the same line: a line end there ends the `if`"

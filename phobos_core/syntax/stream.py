@@ -234,7 +234,7 @@ class Stream:
         """To the end of one item of a list, in which `levels` brackets are open."""
         while self.token.kind is not Kind.END and self.token.text not in ("{", "}", ";"):
             text = self.token.text
-            if (levels == 0 and text in (",", ")", "]")) or (self.token.first and text in STATEMENT_WORDS):
+            if (levels == 0 and text in (",", ")", "]")) or self.plainly_starts(self.at):
                 return
             if text in ("(", "["):
                 levels += 1
@@ -270,9 +270,17 @@ class Stream:
                 levels -= 1
                 if levels == 0:
                     return at + 1
-            elif token.text in NEVER_IN_BRACKETS or (token.first and token.text in STATEMENT_WORDS):
+            elif token.text in NEVER_IN_BRACKETS or self.plainly_starts(at):
                 return None
         return None
+
+    def plainly_starts(self, at: int) -> bool:
+        """Whether a token is a word that starts a statement or an item, at the start of its line. `kernel` and `fn`
+        start nothing without a name and parameters."""
+        token = self.tokens[at]
+        if not token.first or token.text not in STATEMENT_WORDS:
+            return False
+        return token.text not in ("kernel", "fn") or [t.text for t in self.tokens[at + 2 : at + 3]] == ["("]
 
     def skip_block(self) -> None:
         """Steps over a stray `{`: with its block where a line ends after it, else with the rest of its line."""

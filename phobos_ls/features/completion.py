@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace as _replace
 from typing import Any
 
 from lsprotocol import types as lsp
 
 from phobos_core.analysis import PlacedFunction, PlacedKernel
-from phobos_core.analysis.program import Symbol, SymbolKind
-from phobos_core.language.attributes import ATTRIBUTES
+from phobos_core.analysis.program import Symbol, SymbolKind, TensorType
+from phobos_core.language.attributes import ATTRIBUTES, ArgumentForm, Attribute
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Use
 from phobos_core.language.context import CTX_FIELDS
-from phobos_core.language.types import CONVERSIONS, SPELLED
-from phobos_core.syntax import ast
+from phobos_core.language.formats import FORMATS
+from phobos_core.language.types import CONVERSIONS, I8, SPELLED
 from phobos_ls import words
+from phobos_ls.features.signature import Call, call_around
+from phobos_ls.scopes import definitions_before, dimensions_written, item_at, names_written, symbols_in_scope
 from phobos_ls.snapshot import Snapshot
 
 TRIGGERS = (".", "@", "<")
@@ -35,6 +36,16 @@ _BRACKET = re.compile(rb"\b(sum|max|min|any|all|argmax|reduce|shfl)\s*<\s*[a-z]*
 _OVER = re.compile(rb"<\s*over\s+[a-z.]*$")
 _WIDTH = re.compile(rb"<\s*(?:over\s+ctx\.lane|(?:from|xor|down|up)\s+[^<>]*?)\s*,\s*[a-z]*$")
 _UNROLL = re.compile(rb"\bfor\s*<\s*[a-z]*$")
+
+_VALUE = re.compile(rb"=\s*\w*$")
+# Extents of tiles, and the numbers that `@launch` is given, as kernels have them.
+_TILES = (8, 16, 32, 64, 128, 256)
+_COUNTS = {"threads": (32, 64, 128, 256, 512, 1024), "min_blocks": (1, 2, 3, 4), "max_regs": (64, 96, 128, 168, 255)}
+# The tables come after `a`, `a_scales`, `qb` and `d`.
+_BEFORE_TABLES = 4
+TABLE_OPERANDS = {
+    f"{name}_{family.value}": tables for name, entry in FORMATS.items() for family, tables in entry.tables.items()
+}
 
 _STATEMENTS = {
     "let": "let ${1:name} = ${0:value}",
@@ -86,6 +97,9 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
     before = _line_before(snapshot, offset)
     if b"//" in before:
         return
+    if (over := _OVER.search(before)) is not None:
+        yield from _groups(b"." in over[0])
+        return
     if (ctx := _CTX.search(before)) is not None:
         yield from _ctx_fields(bytes(ctx[1]))
         return
@@ -99,13 +113,19 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
     if _inside_angle(before):
         yield from _bracket_words(before)
         return
-    item = _item_at(snapshot, offset)
+    item = item_at(snapshot, offset)
+    call = call_around(snapshot.text, offset)
+    if call is not None and call.kind == "attribute" and call.name in ATTRIBUTES:
+        yield from _attribute_arguments(snapshot, ATTRIBUTES[call.name], call.argument, offset, before)
+        return
     if item is None or not _in_body(item, offset):
         yield from _outside(snapshot, item, before, stem)
         return
     if _TYPE.search(before):
         yield from _types()
         return
+    if call is not None:
+        yield from _table_operands(snapshot, item, call)
     yield from _values(snapshot, item, offset)
     if not stem.strip() or stem.rstrip().endswith((b"{", b";", b"}")):
         yield from (_snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _STATEMENTS.items())
@@ -116,16 +136,19 @@ def _line_before(snapshot: Snapshot, offset: int) -> bytes:
     return snapshot.text[snapshot.lines.starts[snapshot.lines.position(offset).line] : offset]
 
 
+def _groups(dotted: bool) -> Iterator[lsp.CompletionItem]:
+    """What `over` names; `dotted`, where `ctx.` is there already."""
+    for name in ("lane", "thread"):
+        yield _plain(name if dotted else f"ctx.{name}", _KIND.Field, {"ctx": name})
+
+
 def _inside_angle(before: bytes) -> bool:
-    return any(pattern.search(before) for pattern in (_BRACKET, _OVER, _WIDTH, _UNROLL))
+    return any(pattern.search(before) for pattern in (_BRACKET, _WIDTH, _UNROLL))
 
 
 def _bracket_words(before: bytes) -> Iterator[lsp.CompletionItem]:
     if _UNROLL.search(before):
         yield _plain("unroll", _KIND.Keyword, {"word": "unroll"})
-    elif _OVER.search(before):
-        for name in ("lane", "thread"):
-            yield _plain(f"ctx.{name}", _KIND.Field, {"ctx": name})
     elif _WIDTH.search(before):
         yield _plain("width", _KIND.Keyword, {"word": "width"})
     elif (bracket := _BRACKET.search(before)) is not None:
@@ -145,6 +168,70 @@ def _ctx_fields(axis_of: bytes) -> Iterator[lsp.CompletionItem]:
 
 def _attributes() -> Iterator[Any]:
     return iter(ATTRIBUTES.values())
+
+
+def _attribute_arguments(
+    snapshot: Snapshot, entry: Attribute, argument: int, offset: int, before: bytes
+) -> Iterator[lsp.CompletionItem]:
+    """What the argument may be: names of the kernel below, words, or numbers that are common."""
+    if not entry.slots:
+        return
+    slot = entry.slots[min(argument, len(entry.slots) - 1)]
+    if argument >= len(entry.slots) and not slot.repeats:
+        return
+    kernel = next((k for k in snapshot.kernels() if offset <= k.offset + k.ast.body.span.start), None)
+    symbols = () if kernel is None else kernel.symbols
+    match slot.form:
+        case ArgumentForm.SEARCH if not _inside_list(before):
+            yield _snippet("NAME in [..]", "${1:TILE} in [${2:32}, ${3:128}]", _KIND.Snippet, slot.doc, None)
+        case ArgumentForm.SEARCH:
+            yield from (_number(value) for value in _TILES)
+        case ArgumentForm.KEYWORD if _VALUE.search(before):
+            yield from _symbols(s for s in symbols if s.kind is SymbolKind.CONSTANT)
+            yield from (_number(value) for value in _TILES)
+        case ArgumentForm.KEYWORD:
+            for name in () if kernel is None else dimensions_written(kernel.ast):
+                yield _ranked(_snippet(name, f"{name} = ${{1:tile}}", _KIND.Constant, slot.doc, None), "0")
+        case ArgumentForm.INTEGER:
+            fitting = [v for v in _COUNTS[slot.name] if (slot.low or 0) <= v <= (slot.high or v)]
+            yield from (_number(value) for value in fitting)
+        case ArgumentForm.WORD:
+            yield from (_plain(word, _KIND.EnumMember, None, detail=slot.doc) for word in slot.words)
+        case ArgumentForm.NAME:
+            yield from _symbols(s for s in symbols if s.kind is SymbolKind.TILE and s.mutable and s.span.frame is None)
+
+
+def _inside_list(before: bytes) -> bool:
+    return before.rfind(b"[") > before.rfind(b"]")
+
+
+def _number(value: int) -> lsp.CompletionItem:
+    item = _plain(str(value), _KIND.Value, None)
+    item.sort_text = f"1{value:05}"
+    return item
+
+
+def _table_operands(
+    snapshot: Snapshot, item: PlacedKernel | PlacedFunction, call: Call
+) -> Iterator[lsp.CompletionItem]:
+    """Where a quantized built-in takes a table of its format: the parameters that may hold it, and the table by the
+    name that the host has for it, which becomes a parameter of the kernel."""
+    operands = TABLE_OPERANDS.get(call.name, ())
+    number = call.argument - _BEFORE_TABLES
+    if not isinstance(item, PlacedKernel) or not 0 <= number < len(operands):
+        return
+    operand, table = operands[number]
+    for symbol in item.symbols:
+        if isinstance(symbol.type, TensorType) and symbol.type.element == I8 and str(symbol.type.dims[0]) == "1":
+            found = _plain(f"{symbol.name}[:, :]", _KIND.Field, None, detail=f"for `{operand}`: {table.name}")
+            yield _ranked(found, "00")
+    name = table.name.upper()
+    if all(symbol.name != name for symbol in item.symbols) and item.ast.params:
+        found = _plain(f"{name}[:, :]", _KIND.Constant, None, detail=f"`{operand}`, {table.size} bytes: {table.doc}")
+        end = item.offset + item.ast.params[-1].span.end
+        parameter = f", {name}: tensor<i8>[1, {table.size}]"
+        found.additional_text_edits = [lsp.TextEdit(snapshot.range(end, end), parameter)]
+        yield _ranked(found, "01")
 
 
 def _outside(
@@ -174,9 +261,12 @@ def _types() -> Iterator[lsp.CompletionItem]:
 def _values(snapshot: Snapshot, item: PlacedKernel | PlacedFunction, offset: int) -> Iterator[lsp.CompletionItem]:
     """Everything that a value may be made of: what is near first."""
     if isinstance(item, PlacedKernel):
-        yield from _symbols(_in_scope(item, offset - item.offset))
+        known = list(symbols_in_scope(item, offset - item.offset))
+        yield from _symbols(iter(known))
+        unknown = dict.fromkeys(names_written(snapshot, item, offset)).keys() - {s.name for s in known}
+        yield from (_ranked(_plain(name, _KIND.Variable, None), "0") for name in sorted(unknown))
     else:
-        names = {d.name: d for d in item.facts.definitions if d.span.start < offset - item.offset}
+        names = definitions_before(snapshot, item, offset)
         yield from (_ranked(_plain(name, _KIND.Variable, None, detail=d.kind), "0") for name, d in names.items())
     for function in snapshot.checked.library.placed:
         name, params = function.ast.name.text, [p.text for p in function.ast.params]
@@ -200,52 +290,6 @@ def _values(snapshot: Snapshot, item: PlacedKernel | PlacedFunction, offset: int
         yield _ranked(item_, "3")
     yield _ranked(_plain("ctx", _KIND.Keyword, {"word": "ctx"}), "1")
     yield from (_ranked(_plain(name, _KIND.Keyword, {"word": name}), "3") for name in ("true", "false"))
-
-
-def _in_scope(kernel: PlacedKernel, offset: int) -> Iterator[Symbol]:
-    """The symbols that a name before the offset may mean: the innermost of a name, those declared in a block that has
-    ended left out."""
-    visible: dict[str, Symbol] = {}
-    blocks = list(_blocks(kernel.ast.body, offset))
-    for symbol in kernel.symbols:
-        span = symbol.span
-        if span.frame is not None or symbol.kind in (SymbolKind.DIM, SymbolKind.CONSTANT):
-            continue
-        inside_body = span.start > kernel.ast.body.span.start
-        if inside_body and (span.end >= offset or not any(_declares(block, span) for block in blocks)):
-            continue
-        visible[symbol.name] = symbol
-    names = {s.name: s for s in kernel.symbols if s.kind in (SymbolKind.DIM, SymbolKind.CONSTANT)}
-    yield from {**names, **visible}.values()
-
-
-def _blocks(block: ast.Block, offset: int) -> Iterator[ast.Block]:
-    """The blocks around an offset, and the loops' heads with them."""
-    yield block
-    for statement in block.body:
-        if not statement.span.start <= offset <= statement.span.end:
-            continue
-        match statement:
-            case ast.For(span, body=body) | ast.While(span, body=body):
-                yield _replace(body, span=span)
-                yield from _blocks(body, offset)
-            case ast.If():
-                branch: ast.If | ast.Block | None = statement
-                while isinstance(branch, ast.If):
-                    if branch.then.span.start <= offset <= branch.then.span.end:
-                        yield from _blocks(branch.then, offset)
-                    branch = branch.orelse
-                if branch is not None and branch.span.start <= offset <= branch.span.end:
-                    yield from _blocks(branch, offset)
-
-
-def _declares(block: ast.Block, span: ast.Span) -> bool:
-    """Whether a name is bound by a statement of the block itself, or is the variable of its loop."""
-    for statement in block.body:
-        match statement:
-            case ast.Let(name=name) | ast.Var(name=name) if name.span.start == span.start:
-                return True
-    return block.span.start < span.start < min((s.span.start for s in block.body), default=block.span.end)
 
 
 def _symbols(symbols: Iterator[Symbol]) -> Iterator[lsp.CompletionItem]:
@@ -284,11 +328,6 @@ def _snippet(
 def _ranked(item: lsp.CompletionItem, rank: str) -> lsp.CompletionItem:
     item.sort_text = rank + item.label
     return item
-
-
-def _item_at(snapshot: Snapshot, offset: int) -> PlacedKernel | PlacedFunction | None:
-    items: list[PlacedKernel | PlacedFunction] = [*snapshot.kernels(), *snapshot.checked.library.placed]
-    return next((i for i in items if i.offset <= offset <= i.offset + i.ast.span.end), None)
 
 
 def _in_body(item: PlacedKernel | PlacedFunction, offset: int) -> bool:

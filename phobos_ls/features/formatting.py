@@ -6,13 +6,11 @@ no edits; a line that was just opened is indented by the braces around it all th
 
 from __future__ import annotations
 
-from difflib import SequenceMatcher
-
 from lsprotocol import types as lsp
 
 from phobos_core.syntax.formatter import INDENT, CannotFormat, format_file
+from phobos_ls.edits import line_edits
 from phobos_ls.snapshot import Snapshot
-from phobos_ls.text import decoded
 
 # What is typed to ask for it.
 TRIGGERS = ("}", "\n")
@@ -41,13 +39,7 @@ def _edits(snapshot: Snapshot, first: int, last: int) -> list[lsp.TextEdit]:
         after = format_file(snapshot.source)
     except CannotFormat:
         return []
-    old, new = snapshot.text.splitlines(keepends=True), after.splitlines(keepends=True)
-    edits = []
-    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal" and a < last and (b > first or (a == b and a >= first)):
-            starts = [*snapshot.lines.starts, len(snapshot.text)]
-            edits.append(lsp.TextEdit(snapshot.range(starts[a], starts[b]), decoded(b"".join(new[c:d]))))
-    return edits
+    return line_edits(snapshot, after, first, last)
 
 
 def _indented(snapshot: Snapshot, line: int) -> list[lsp.TextEdit]:

@@ -1,9 +1,12 @@
-"""Feature: the signature of the call that the cursor is in, with what the argument under it may be."""
+"""Feature: the signature of the call or attribute that the cursor is in, with what the argument under it may be."""
 
 from __future__ import annotations
 
+from typing import Literal, NamedTuple
+
 from lsprotocol import types as lsp
 
+from phobos_core.language.attributes import ATTRIBUTES, Attribute, slot_text
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Form
 from phobos_core.language.builtins.schema import parameter_text
 from phobos_ls import words
@@ -14,25 +17,46 @@ TRIGGERS = ("(", ",")
 _OPENING, _CLOSING = b"([{", b")]}"
 
 
+class Call(NamedTuple):
+    """What is called at a place: `kind` says by what brackets or mark, `argument` counts from 0."""
+
+    name: str
+    kind: Literal["call", "collective", "attribute"]
+    argument: int
+
+
 def signature_help(snapshot: Snapshot, offset: int) -> lsp.SignatureHelp | None:
-    found = _call_around(snapshot.text, offset)
-    if found is None:
+    call = call_around(snapshot.text, offset)
+    if call is None:
         return None
-    name, brackets, argument = found
-    builtin = (COLLECTIVES if brackets else BUILTINS).get(name)
+    if call.kind == "attribute":
+        entry = ATTRIBUTES.get(call.name)
+        return None if entry is None or not entry.slots else _of_attribute(entry, call.argument)
+    builtin = (COLLECTIVES if call.kind == "collective" else BUILTINS).get(call.name)
     if builtin is not None:
         shown = [_signature(builtin, form) for form in builtin.forms]
-        fitting = [_takes(form, argument) for form in builtin.forms]
+        fitting = [_takes(form, call.argument) for form in builtin.forms]
         active = fitting.index(True) if True in fitting else 0
         form = builtin.forms[active]
         last = len(form.params) - 1
-        return lsp.SignatureHelp(shown, active, min(argument, max(last, 0)))
+        return lsp.SignatureHelp(shown, active, min(call.argument, max(last, 0)))
     for function in snapshot.checked.library.placed:
-        if function.ast.name.text == name and not brackets:
+        if function.ast.name.text == call.name and call.kind == "call":
             params = [param.text for param in function.ast.params]
-            label = f"{name}({', '.join(params)})"
-            return lsp.SignatureHelp([lsp.SignatureInformation(label, None, _ranges(label, params))], 0, argument)
+            label = f"{call.name}({', '.join(params)})"
+            information = lsp.SignatureInformation(label, None, _ranges(label, params))
+            return lsp.SignatureHelp([information], 0, call.argument)
     return None
+
+
+def _of_attribute(entry: Attribute, argument: int) -> lsp.SignatureHelp:
+    label = entry.signature
+    parameters = _ranges(label, [slot_text(slot) for slot in entry.slots])
+    for shown, slot in zip(parameters, entry.slots, strict=True):
+        shown.documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, words.slot(slot))
+    summary = lsp.MarkupContent(lsp.MarkupKind.Markdown, entry.summary)
+    active = min(argument, len(entry.slots) - 1)
+    return lsp.SignatureHelp([lsp.SignatureInformation(label, summary, parameters)], 0, active)
 
 
 def _takes(form: Form, argument: int) -> bool:
@@ -59,8 +83,8 @@ def _ranges(label: str, texts: list[str]) -> list[lsp.ParameterInformation]:
     return found
 
 
-def _call_around(text: bytes, offset: int) -> tuple[str, bool, int] | None:
-    """The name called, whether with angle brackets, and the number of the argument that the offset is in."""
+def call_around(text: bytes, offset: int) -> Call | None:
+    """What is called around an offset, and the argument that the offset is in."""
     depth = argument = 0
     at = offset
     while at > 0:
@@ -73,9 +97,11 @@ def _call_around(text: bytes, offset: int) -> tuple[str, bool, int] | None:
         if letter in _CLOSING_SET:
             depth += 1
         elif letter in _OPENING_SET:
-            if depth == 0:
-                return _callee(text, at, argument) if letter == b"(" else None
-            depth -= 1
+            if depth == 0 and letter == b"(":
+                return _callee(text, at, argument)
+            # Subscripts and choices are a part of the argument that they stand in.
+            argument = argument if depth else 0
+            depth = max(depth - 1, 0)
         elif letter == b"," and depth == 0:
             argument += 1
     return None
@@ -89,8 +115,8 @@ def _is_comment_line(text: bytes, at: int) -> bool:
     return text[at + 1 :].lstrip(b" \t").startswith(b"//")
 
 
-def _callee(text: bytes, at: int, argument: int) -> tuple[str, bool, int] | None:
-    brackets = False
+def _callee(text: bytes, at: int, argument: int) -> Call | None:
+    kind: Literal["call", "collective", "attribute"] = "call"
     end = at
     while end > 0 and text[end - 1 : end].isspace():
         end -= 1
@@ -98,9 +124,11 @@ def _callee(text: bytes, at: int, argument: int) -> tuple[str, bool, int] | None
         opening = text.rfind(b"<", 0, end)
         if opening < 0 or b"\n" in text[opening:end]:
             return None
-        brackets, end = True, opening
+        kind, end = "collective", opening
     start = end
     while start > 0 and (text[start - 1 : start].isalnum() or text[start - 1 : start] == b"_"):
         start -= 1
+    if text[start - 1 : start] == b"@":
+        kind = "attribute"
     name = text[start:end].decode("ascii", "replace")
-    return (name, brackets, argument) if name else None
+    return Call(name, kind, argument) if name else None

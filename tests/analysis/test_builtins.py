@@ -39,7 +39,7 @@ def test_the_example_of_an_entry_checks(builtin) -> None:  # type: ignore[no-unt
         ("var t = argsel(A[:, :], A[:, :], I[:, :], L[:, :])", "element-type"),
         # where and iota.
         ("let x = where(n, 1, 2)", "condition-type"),
-        ("let x = where(f, true, false)", "element-type"),
+        ("let x = where(f, true, 1)", "element-type"),
         ("var t = A[:, :]\nt = where(t > 0.0, t, 0.0) * 2.0", "where-placement"),
         ("var t = A[:, :]\nt = 1.0 + where(t > 0.0, t, 0.0)", "where-placement"),
         ("var t = A[:, :]\nt -= where(t > 0.0, t, 0.0)", "where-placement"),

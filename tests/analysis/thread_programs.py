@@ -149,7 +149,7 @@ class Body:
             head = f"for {name} in range(({self.value(1, own)}) & 1, ({self.value(1, own)}) & 3{step}) {{"
         else:
             self.lines.append(f"var {name} = i64(0)")
-            head = f"while {self.condition(1, own)} && {name} < 3 {{"
+            head = f"while ({self.condition(1, own)}) && {name} < 3 {{"
         self.loops += 1
         with self.block(head):
             (self.scalars if own else self.plain).append(name)

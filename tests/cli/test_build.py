@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -17,7 +18,7 @@ from phobos_core.cli import files
 from phobos_core.cli.status import CommandError
 from phobos_core.cli.terminal import Output, Progress
 from phobos_core.toolchain import find, ptxas, sass
-from tests.cli.conftest import Phobos
+from tests.cli.conftest import BROKEN, SAXPY, Phobos
 
 # 64 KB of f32 does not fit the static 48 KB; 16 KB does.
 TILED = """\
@@ -124,6 +125,10 @@ def test_a_choice_outside_the_search_space_is_2_unless_bound_by_d(phobos: Phobos
     assert "TILE=96 is not a choice of kernel `saxpy`: 128, 256, 512" in ran.err
     assert not Path("build").exists()
     assert phobos("build", "-D", "TILE=96", saxpy).status == 0
+    # Another value is another output.
+    assert phobos("build", "-D", "TILE=160", "-D", "N=640", saxpy).status == 0
+    names = sorted(path.name for path in Path("build/saxpy").iterdir())
+    assert names == ["saxpy.sm_80.TILE-160.N-640.ptx", "saxpy.sm_80.TILE-96.ptx"]
 
 
 @needs_ptxas
@@ -167,14 +172,29 @@ def test_what_is_emitted_adds_up(phobos: Phobos, saxpy: Path) -> None:
     assert set(kernel["artifacts"]) == {"ptx", "ir"}
 
 
-def test_an_error_writes_nothing_and_is_1(phobos: Phobos, broken: Path, saxpy: Path) -> None:
-    ran = phobos("build", broken, saxpy)
+def test_a_file_with_an_error_writes_nothing_and_is_1(phobos: Phobos, broken: Path, saxpy: Path) -> None:
+    broken.write_text(broken.read_text() + saxpy.read_text())
+    ran = phobos("build", broken)
     assert ran.status == 1
     assert "error[unknown-name]" in ran.out
     assert not Path("build").exists()
     value = built(phobos("build", "--format", "json", broken))
     assert value["kernels"] == []
     assert [d["code"] for d in value["diagnostics"]] == ["unknown-name"]
+
+
+def test_the_other_files_are_built(phobos: Phobos, broken: Path, saxpy: Path, tmp_path: Path) -> None:
+    write(tmp_path, "bytes.ph", "").write_bytes(b"\xff")
+    ran = phobos("build", "--format", "json", broken, saxpy)
+    assert ran.status == 1
+    assert [(k["kernel"], k["status"]) for k in built(ran)["kernels"]] == [("saxpy", "ok")]
+    assert [d["code"] for d in built(ran)["diagnostics"]] == ["unknown-name"]
+    assert [path.name for path in Path("build").rglob("*.ptx")] == ["saxpy.sm_80.ptx"]
+    Path("build/saxpy/saxpy.sm_80.ptx").unlink()
+    ran = phobos("build", "--format", "json", ".")
+    assert (ran.status, ran.err) == (2, "error: bytes.ph is not UTF-8 text: byte 0xff on line 1\n")
+    assert [d["code"] for d in built(ran)["diagnostics"]] == ["unknown-name"]
+    assert [path.name for path in Path("build").rglob("*.ptx")] == ["saxpy.sm_80.ptx"]
 
 
 def test_one_configuration_over_the_limit_is_an_error_that_lists_the_tiles(phobos: Phobos, tmp_path: Path) -> None:
@@ -325,10 +345,27 @@ def test_the_log_names_each_decision_and_why(phobos: Phobos, tmp_path: Path, mon
     assert dot["reason"]
 
 
-def test_html_is_to_come(phobos: Phobos, saxpy: Path) -> None:
-    ran = phobos("build", "--format", "html", saxpy)
-    assert (ran.status, ran.out) == (2, "")
-    assert "not supported yet" in ran.err
+def test_html_is_one_page(phobos: Phobos, saxpy: Path, tmp_path: Path) -> None:
+    ran = phobos("build", "--format", "html", "--config", "all", saxpy)
+    assert (ran.status, ran.err) == (0, "")
+    page = ElementTree.fromstring(ran.out)
+    assert ran.out.startswith("<!DOCTYPE html>")
+    assert [heading.text for heading in page.iter("h2")] == ["saxpy "]
+    assert [summary.text for summary in page.iter("summary")] == [f"sm_80 TILE={tile}" for tile in (128, 256, 512)]
+    assert [code.text for code in page.iter("code")][:5] == SAXPY.splitlines()
+    assert len(list((tmp_path / "build").rglob("*.ptx"))) == 3
+
+
+def test_html_of_a_source_with_errors(phobos: Phobos, tmp_path: Path) -> None:
+    broken = tmp_path / "<b>&.ph"
+    broken.write_text(BROKEN)
+    ran = phobos("build", "--format", "html", broken.name)
+    assert ran.status == 1
+    page = ElementTree.fromstring(ran.out)
+    [shown] = page.iter("pre")
+    assert shown.get("class") == "error"
+    assert "error[unknown-name]" in (shown.text or "")
+    assert "<b>&.ph:2:15" in (shown.text or "")
 
 
 def test_an_empty_file_and_folder_build_nothing(phobos: Phobos, tmp_path: Path) -> None:

@@ -54,10 +54,10 @@ def test_json_is_one_object(phobos: Phobos, broken: Path) -> None:
     assert isinstance(found["related"], list)
 
 
-def test_formats_to_come_say_so(phobos: Phobos, saxpy: Path) -> None:
-    ran = phobos("build", "--format", "html", saxpy)
+def test_html_is_a_format_of_build_alone(phobos: Phobos, saxpy: Path) -> None:
+    ran = phobos("check", "--format", "html", saxpy)
     assert (ran.status, ran.out) == (2, "")
-    assert ran.err == "error: --format html is not supported yet; text, concise, json, sarif, github, junit are\n"
+    assert "invalid choice: 'html'" in ran.err
 
 
 def test_a_folder_means_every_source_below_it(phobos: Phobos, saxpy: Path, broken: Path, tmp_path: Path) -> None:
@@ -120,6 +120,25 @@ def mistaken_on_the_first_line(before: bytes) -> Path:
 def test_a_file_that_is_not_there_is_2(phobos: Phobos) -> None:
     ran = phobos("check", "absent.ph")
     assert (ran.status, ran.err) == (2, "error: cannot read absent.ph: No such file or directory\n")
+
+
+def test_files_that_cannot_be_read_are_all_named_and_the_others_are_checked(phobos: Phobos, broken: Path) -> None:
+    Path("bytes.ph").write_bytes(b"\xff")
+    said = "error: bytes.ph is not UTF-8 text: byte 0xff on line 1\n"
+    ran = phobos("check", "--format", "concise", ".")
+    assert (ran.status, ran.err) == (2, said)
+    assert ran.out.startswith("broken.ph:2:15: error[unknown-name]")
+    broken.write_text("kernel k() {}\n")
+    assert phobos("check", ".").out == "1 file checked, 1 not read\n"
+    ran = phobos("check", "absent.ph", "bytes.ph")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == f"error: cannot read absent.ph: No such file or directory\n{said}"
+
+
+def test_an_empty_path_is_no_folder(phobos: Phobos, saxpy: Path) -> None:
+    ran = phobos("check", "")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err == "error: an empty PATH names no file; `.` is the working directory\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege")

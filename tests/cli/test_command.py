@@ -57,6 +57,32 @@ def test_an_interruption_is_130(phobos: Phobos, saxpy: Path, monkeypatch: pytest
     assert (ran.status, ran.out, ran.err) == (130, "", "interrupted\n")
 
 
+# Interrupts the process, as Ctrl-C does, when the module is asked for.
+INTERRUPTED_AT = """
+import os, signal, sys
+signal.signal(signal.SIGINT, {handler})
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Finder())
+sys.argv = ["phobos", "--version"]
+from phobos_core.__main__ import entry
+entry()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of another kind")
+@pytest.mark.parametrize("module", ["phobos_core.cli.main", "argparse"])
+def test_an_interruption_while_the_command_loads_is_130(module: str, tmp_path: Path) -> None:
+    program = INTERRUPTED_AT.format(handler="signal.default_int_handler", module=module)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", "interrupted\n")
+    program = INTERRUPTED_AT.format(handler="signal.SIG_IGN", module=module)
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path)
+    assert (ran.returncode, ran.stderr) == (0, "")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes close in another way")
 def test_a_reader_that_goes_away_is_no_error(broken: Path, tmp_path: Path) -> None:
     reader, writer = os.pipe()
@@ -140,6 +166,7 @@ def test_explain_gives_rule_and_both_examples(phobos: Phobos) -> None:
     for example in (code.wrong, code.right):
         assert all(f"    {line}".rstrip() in ran.out.splitlines() for line in example.rstrip("\n").split("\n"))
     assert phobos("explain", "error[shape-mismatch]:").out == ran.out
+    assert phobos("explain", "Shape-Mismatch").out == ran.out
 
 
 def test_explain_of_an_unknown_code_is_2(phobos: Phobos) -> None:

@@ -70,3 +70,11 @@ def test_what_is_no_text_is_a_usage_error(phobos: Phobos, tmp_path: Path) -> Non
     path = tmp_path / "a.ph"
     path.write_bytes(b"\xff\xfe")
     assert phobos("fmt", path).status == 2
+
+
+def test_beside_what_is_no_text_the_others_are_formatted(phobos: Phobos, ugly: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.ph").write_bytes(b"\xff\xfe")
+    ran = phobos("fmt", tmp_path)
+    assert ran.status == 2
+    assert "a.ph is not UTF-8 text: byte 0xff on line 1" in ran.err
+    assert ugly.read_text() == NICE

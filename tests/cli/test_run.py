@@ -227,3 +227,41 @@ def test_a_profile_of_a_kernel_without_shared_memory(phobos: Phobos, saxpy: Path
     ran = phobos("run", saxpy, "--profile", "--grid", "3", "X=x.npy", "Y=y.npy", "a=1")
     assert (ran.status, ran.err) == (0, "")
     assert "no access to shared memory" in ran.out
+
+
+COUNTING = """\
+@launch(32)
+kernel count(C: tensor<i32>[32], n: i32) {
+  var i = 0
+  while i < n { i += C[ctx.thread] }
+  C[ctx.thread] = i
+}
+"""
+
+
+def test_a_limit_on_instructions_may_be_set(phobos: Phobos, tmp_path: Path) -> None:
+    (tmp_path / "count.ph").write_text(COUNTING)
+    np.save(tmp_path / "c.npy", np.ones(32, np.int32))
+    command = ("run", "count.ph", "--grid", "1", "C=c.npy", "n=500", "--save", "C=out.npy")
+    ran = phobos(*command, "--max-instructions", "300")
+    assert ran.status == 1
+    assert ran.out.startswith("error[endless-loop]: the loop still runs after 300 instructions in block 0, thread 0")
+    assert "count.ph:4:" in ran.out
+    assert "`--max-instructions`" in ran.out
+    assert not Path("out.npy").exists()
+    assert phobos(*command, "--max-instructions", "30000").status == 0
+    assert (np.load("out.npy") == 500).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--max-instructions", "0"), "`0` is no positive number"),
+        (("--max-instructions", "many"), "`many` is no positive number"),
+        (("--max-instructions", "9", "--device", "reference"), "--max-instructions needs --device emulator"),
+    ],
+)
+def test_a_wrong_limit_is_2(phobos: Phobos, saxpy: Path, arrays: Any, options: tuple[str, ...], said: str) -> None:
+    ran = phobos("run", saxpy, *options, "--grid", "1", "X=x.npy", "Y=y.npy", "a=1")
+    assert ran.status == 2
+    assert said in ran.err

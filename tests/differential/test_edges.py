@@ -185,6 +185,63 @@ kernel k(T: tensor<f32>[64], X: tensor<i32>[4, 8], Y: tensor<i8>[4, 8], O: tenso
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(("rows", "threads"), [(24, 32), (24, 64), (40, 32), (16, 96)])
+def test_a_transposed_copy_of_which_only_some_threads_have_a_last_part(device: str, rows: int, threads: int) -> None:
+    source = f"""\
+@launch({threads})
+kernel k(A: tensor<f16>[16, {rows}], O: tensor<f16>[{rows}, 16]) {{
+  var t = transpose(A[:, :])
+  O[:, :] = t
+}}
+"""
+    a = np.arange(16 * rows, dtype=np.float16).reshape(16, rows)
+    o = np.zeros((rows, 16), np.float16)
+    launch(device, source, a, o)
+    np.testing.assert_array_equal(o, a.T)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_loop_that_may_end_early_carries_a_tile_in_registers(device: str) -> None:
+    source = """\
+@launch(64)
+kernel k(O: tensor<f32>[4, 4], last: i32) {
+  var t: tile<f32>[4, 4] = 1.0
+  for i in range(0, 8, 1) {
+    t = t + t
+    if i == last { break }
+  }
+  O[:, :] = t
+}
+"""
+    out = np.zeros((4, 4), np.float32)
+    launch(device, source, out, 2)
+    np.testing.assert_array_equal(out, np.full((4, 4), 8.0))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("threads", [7, 12, 33])
+def test_rows_reduced_beside_a_product_by_threads_that_are_no_power_of_two(device: str, threads: int) -> None:
+    source = f"""\
+@launch({threads})
+kernel k(A: tensor<f32>[5, 8], B: tensor<f32>[5, 5], O: tensor<f32>[5, 8]) {{
+  var a = A[:, :]
+  var s: tile<f32>[5, 8] = dot(B[:, :], a)
+  var at: tile<i32>[5, 1] = rowargmax(a)
+  s = where(iota(1) == at, 99.0, s)
+  O[:, :] = s
+}}
+"""
+    rng = np.random.default_rng(3)
+    a = np.stack([rng.permutation(8) for _ in range(5)]).astype(np.float32)
+    b = rng.integers(-3, 4, (5, 5)).astype(np.float32)
+    out = np.zeros((5, 8), np.float32)
+    launch(device, source, a, b, out)
+    expected = b @ a
+    expected[np.arange(5), a.argmax(axis=1)] = 99.0
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("threads", [7, 33, 64])
 def test_a_transposition_whose_patches_the_threads_do_not_divide(device: str, threads: int) -> None:
     """Threads without a last patch have others all the same."""

@@ -20,6 +20,7 @@ from phobos_core.language.types import CONVERSIONS
 from phobos_core.syntax.convert import LANGUAGE
 from phobos_core.syntax.formatter import formatted
 from phobos_core.syntax.source import Parser
+from phobos_core.toolchain import ptxas, sass
 from tests.editors.neovim import INIT, PLUGIN, ROOT, Neovim, command
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.ph"))
@@ -211,6 +212,147 @@ def test_semantic_tokens(nvim: Neovim) -> None:
     assert "varying" not in modifiers
 
 
+# What a build tells
+
+KERNEL = """\
+kernel scale(X: tensor<f32>[64], Y: tensor<f32>[64]) {
+  let i = ctx.thread
+  if i < 64 {
+    let doubled = X[i] * 2.0
+    Y[i] = doubled
+  }
+}
+"""
+# The split, once it shows code, and what is lit in a buffer, as lines from 1.
+SPLIT = """
+local source = vim.api.nvim_get_current_win()
+local function split()
+  local other = vim.iter(vim.api.nvim_list_wins()):find(function(window) return window ~= source end)
+  return other and vim.api.nvim_buf_line_count(vim.api.nvim_win_get_buf(other)) > 1 and other
+end
+local function text(window)
+  return vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(window), 0, -1, false)
+end
+local function lit(window)
+  local namespace = vim.api.nvim_get_namespaces()['phobos.code']
+  local marks = vim.api.nvim_buf_get_extmarks(vim.api.nvim_win_get_buf(window), namespace, 0, -1, {})
+  return vim.tbl_map(function(mark) return mark[2] + 1 end, marks)
+end
+local function moved() vim.api.nvim_exec_autocmds('CursorMoved', { buffer = vim.fn.bufnr() }) end
+client()
+"""
+
+
+def test_inlay_hints_show_what_a_kernel_costs(nvim: Neovim) -> None:
+    screen = nvim.run(
+        KERNEL,
+        """
+        client()
+        vim.o.columns = 160
+        vim.lsp.inlay_hint.enable(true)
+        wait(function() return #vim.lsp.inlay_hint.get() > 0 end, 'the hint')
+        vim.cmd('redraw!')
+        local cells = {}
+        for column = 1, vim.o.columns do cells[column] = vim.fn.screenstring(1, column) end
+        return table.concat(cells)
+        """,
+    )
+    assert "scale(X: tensor<f32>[64], Y: tensor<f32>[64]) {" in screen
+    assert re.search(r"shared 0 B · occupancy .*%", screen)
+
+
+def test_the_ptx_beside_the_source(nvim: Neovim) -> None:
+    code, stores, source_lit, place, back, bar, focus = nvim.run(
+        KERNEL,
+        SPLIT
+        + """
+        at('Y[i]')
+        vim.cmd('PhobosPtx')
+        local window = wait(split, 'the split')
+        local focus = vim.api.nvim_get_current_win() == source
+        moved()
+        local stores, from = lit(window), lit(source)
+        local rows = text(window)
+        -- From the code back to the source.
+        vim.api.nvim_set_current_win(window)
+        for number, row in ipairs(rows) do
+          if row:find('mul.') or row:find('add.*f32') then vim.fn.cursor(number, 1) end
+        end
+        moved()
+        local place = vim.api.nvim_win_get_cursor(source)[1]
+        return { rows, stores, from, place, lit(window), vim.wo[window].winbar, focus }
+        """,
+    )
+    assert any(".entry scale(" in row for row in code)
+    assert source_lit == [5]
+    assert [row for row in stores if "st.global" in code[row - 1]]
+    assert not [row for row in stores if "ld.global" in code[row - 1]]
+    assert place == 4
+    assert [row for row in back if "ld.global" in code[row - 1]]
+    assert bar == "scale sm_80"
+    assert focus is True
+
+
+def test_the_ptx_follows_the_text(nvim: Neovim) -> None:
+    bars, rows, windows, left = nvim.run(
+        KERNEL,
+        SPLIT
+        + """
+        vim.cmd('PhobosPtx')
+        local window = wait(split, 'the split')
+        local bars = {}
+        vim.api.nvim_buf_set_lines(0, 3, 4, false, { '    let doubled = X[i] * (' })
+        vim.api.nvim_exec_autocmds('TextChanged', { buffer = vim.fn.bufnr() })
+        wait(function() return vim.wo[window].winbar ~= 'scale sm_80' end, 'the word that it is stale')
+        table.insert(bars, vim.wo[window].winbar)
+        vim.api.nvim_buf_set_lines(0, 3, 4, false, { '    let doubled = sqrt(X[i])' })
+        vim.api.nvim_exec_autocmds('TextChanged', { buffer = vim.fn.bufnr() })
+        wait(function() return table.concat(text(window)):find('sqrt') end, 'the new code')
+        table.insert(bars, vim.wo[window].winbar)
+        vim.cmd('PhobosPtx')
+        vim.wait(100)
+        local rows, windows = text(window), #vim.api.nvim_list_wins()
+        vim.api.nvim_win_close(window, true)
+        wait(function() return #lit(source) == 0 end, 'the lights to go out')
+        return { bars, rows, windows, #vim.api.nvim_list_wins() }
+        """,
+    )
+    assert bars == ["scale sm_80 - of the text before it was changed", "scale sm_80"]
+    assert any("sqrt" in row for row in rows)
+    assert (windows, left) == (2, 1)
+
+
+def test_why_there_is_no_ptx(nvim: Neovim) -> None:
+    said, windows = nvim.run(
+        WRONG,
+        """
+        local said
+        vim.notify = function(text) said = text end
+        client()
+        vim.cmd('PhobosPtx')
+        wait(function() return said end, 'the reason')
+        return { said, #vim.api.nvim_list_wins() }
+        """,
+    )
+    assert "`double` has errors" in said
+    assert windows == 1
+
+
+@pytest.mark.skipif(ptxas.for_target("sm_80") is None or sass.nvdisasm() is None, reason="needs ptxas and nvdisasm")
+def test_the_machine_code_beside_the_source(nvim: Neovim) -> None:
+    code, lines = nvim.run(
+        KERNEL,
+        SPLIT
+        + """
+        at('Y[i]')
+        vim.lsp.commands['phobos.showSass']({ arguments = { vim.uri_from_bufnr(0), 'scale' } })
+        local window = wait(split, 'the split')
+        return { text(window), lit(window) }
+        """,
+    )
+    assert [row for row in lines if "STG" in code[row - 1]]
+
+
 # Without the server
 
 
@@ -360,7 +502,8 @@ def test_typing_indents(nvim: Neovim) -> None:
     assert after == ["kernel k(n: i32) {", "  if n < 1 {", "    return", "  }", "}"]
 
 
-# Which of the words' groups a capture of the tree may have.
+# Which of the words' groups a capture of the tree may have. `Group`, what stands in a collective's brackets, has no
+# colour of its own.
 GROUPS = {
     "keyword": {"Statement"},
     "keyword.function": {"Statement"},
@@ -372,8 +515,8 @@ GROUPS = {
     "function.builtin": {"Builtin"},
     "function.call": {""},
     "type.builtin": {"Type"},
-    "variable": {""},
-    "variable.parameter": {""},
+    "variable": {"", "Group"},
+    "variable.parameter": {"", "Group"},
     "variable.builtin": {"Reserved"},
     "variable.member": {"Field"},
     "attribute": {"Attribute"},

@@ -89,7 +89,7 @@ def test_the_defaults_of_the_settings() -> None:
 def test_the_versions_are_those_that_doctor_asks_for() -> None:
     told = dict(re.findall(r"^\| \[([^\]]+)\]\(#[\w-]+\) ([\d.]+) \|", PAGE, re.MULTILINE))
     least = dict(EDITORS.values())
-    assert set(told) == {"Neovim", "Emacs", "Helix"}
+    assert set(told) == {"Neovim", "VS Code", "Emacs", "Helix"}
     for name, version in told.items():
         assert tuple(map(int, f"{version}.0".split(".")[:2])) == least[name]
 
@@ -99,6 +99,24 @@ def test_neovim() -> None:
     readme = (ROOT / "editors" / "nvim" / "README.md").read_text(encoding="utf-8")
     (init,) = blocks("Neovim", "lua")
     assert init in readme
+
+
+def test_vscode() -> None:
+    """What the commands do is run by the tests of the extension."""
+    (console,) = blocks("VS Code", "console")
+    enter, fetch, package, install = (shlex.split(line.removeprefix("$ ")) for line in console.splitlines())
+    folder = placed(enter[1])
+    manifest = json.loads((folder / "package.json").read_text(encoding="utf-8"))
+    assert fetch[:2] == ["npm", "ci"]
+    assert (folder / "package-lock.json").exists()
+    assert package[:2] == ["npm", "run"]
+    assert package[2] in manifest["scripts"]
+    assert install[-1] == f"{manifest['name']}-{manifest['version']}.vsix"
+
+
+@pytest.mark.parametrize("path", re.findall(r"!\[[^\]]*\]\(([^)]*)\)", PAGE))
+def test_pictures(path: str) -> None:
+    assert (ROOT / "docs" / path).read_bytes().startswith(b"\x89PNG")
 
 
 def test_helix() -> None:

@@ -426,6 +426,21 @@ def test_a_hang_says_which_blocks_wait_where(kernel: Kernel) -> None:
     assert finding.message == f"{here}; {others} at line {line}; block 5 has ended"
 
 
+@pytest.mark.parametrize("threads", [1, 32, 64])
+def test_one_thread_of_a_block_that_waits_for_good_is_the_hang_and_not_the_barrier_of_the_others(
+    kernel: Kernel, threads: int
+) -> None:
+    body = """
+    .loc 1 5 1
+    setp.ne.u32 %p1, %t, 0; @%p1 bra MEET;
+    WAIT: ld.acquire.gpu.global.u32 %r2, [%g0]; setp.eq.u32 %p2, %r2, 0; @%p2 bra WAIT;
+    .loc 1 6 1
+    MEET: bar.sync 0; ret;"""
+    (finding,) = execute(kernel, body, threads=threads, grid=2).findings
+    assert (finding.kind, finding.line) == ("deadlock", 5)
+    assert "wait here for a value that no running thread of the grid writes" in finding.message
+
+
 @pytest.mark.parametrize("setter", ["other block", "other warp", "other lane"])
 def test_a_thread_may_wait_for_one_that_is_past_the_branch(kernel: Kernel, setter: str) -> None:
     # Thread 0 spins; the one that will release it already waits where the two ways meet.

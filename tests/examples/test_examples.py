@@ -98,6 +98,29 @@ def test_rows_wider_than_a_warp_agree_with_numpy(name: str) -> None:
     ("name", "touched"),
     [
         ("flash_attention", [("dot_t(q, k)", "ld st"), ("exp(s - next)", "st"), ("dot(p, v)", "ld st")]),
+        (
+            "kda",
+            [
+                # What contractions read of other threads,
+                ("var state: ", "st"),
+                ("qd = qd * scale", "st"),
+                ("var kd: ", "st"),
+                ("dot_t(qd, kd)", "ld"),
+                ("tril(p)", "st"),
+                ("dot(p, v)", "ld st"),
+                ("dot(qd, state)", "ld"),
+                ("var rest = ", "st"),
+                ("transpose(rest)", "ld"),
+                ("state = state * exp(total) + fresh", "st"),
+                # and the sums down the columns and over all, which every thread needs.
+                ("cumsum(g)", "st"),
+                ("var qd: ", "ld"),
+                ("var kd: ", "ld"),
+                ("rowsum(transpose(g))", "st"),
+                ("var rest = ", "ld"),
+                ("state = state * exp(total) + fresh", "ld"),
+            ],
+        ),
         ("softmax", []),
         ("layer_norm", []),
         ("top_k", []),
@@ -119,6 +142,7 @@ def test_statements_by_element_and_by_row_touch_no_shared_memory(name: str, touc
     }
     found = {(traffic.line, traffic.operation.partition(".")[0]) for traffic in profile.shared}
     assert found == expected
+    assert all(traffic.degree == 1 for traffic in profile.shared), "no two lanes meet in a bank"
 
 
 @pytest.mark.parametrize("name", sorted(OPINIONS))

@@ -52,7 +52,8 @@ def lowered(text: str, names: dict[str, int]) -> str:
     config = {name: value for name, value in names.items() if name in placed.kernel.search}
     dims = {name: value for name, value in names.items() if name not in config}
     try:
-        kernel = lower(placed.kernel, LineTable(source, placed.offset), target="sm_80", config=config, dims=dims)
+        lines = LineTable(source, placed.offset, file.library.offsets)
+        kernel = lower(placed.kernel, lines, target="sm_80", config=config, dims=dims)
     except LowerError as error:
         return f"error {error.code}: {error.message}\n"
     verify(kernel)

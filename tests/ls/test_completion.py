@@ -97,6 +97,214 @@ def test_resolved(text: str, label: str, expected: str) -> None:
     assert expected in documented.value
 
 
+# Arguments of attributes.
+
+TUNED = (
+    "@autotune(T in [16, 32])\n{}\nkernel k(A: tensor<f32>[N, 64], B: tensor<f32>[M, T]) {{\n"
+    "  var acc: tile<f32>[T, 64] = 0.0\n}}\n"
+)
+ARGUMENTS = [
+    ("the dimensions to promise", "@aligned($0)", {"N", "M"}, {"T", "64", "acc", "exp"}),
+    ("a second promise", "@aligned(N = 64, $0)", {"M"}, {"acc", "exp"}),
+    ("what divides the dimension", "@aligned(N = $0)", {"T", "64"}, {"N", "M", "acc"}),
+    ("what divides it, half-written", "@aligned(N = T$0", {"T"}, {"exp"}),
+    ("threads", "@launch($0)", {"32", "256", "1024"}, {"N", "T", "exp"}),
+    ("blocks", "@launch(256, $0)", {"1", "2"}, {"1024", "N"}),
+    ("registers", "@launch(256, 2, $0)", {"128", "255"}, {"1024", "8"}),
+    ("nothing after the last", "@launch(256, 2, 64, $0)", set(), {"1", "256", "N"}),
+    ("the paths of tensor cores", "@tensorcore($0)", {"wmma", "sync"}, {"N", "T", "exp"}),
+    ("tiles to keep in registers", "@registers($0)", {"acc"}, {"A", "N", "T", "exp"}),
+    ("a second tile", "@registers(acc, $0)", {"acc"}, {"A", "exp"}),
+    ("a search dimension", "@autotune($0)", {"NAME in [..]"}, {"N", "exp"}),
+    ("choices", "@autotune(U in [$0])", {"16", "128"}, {"N", "exp", "NAME in [..]"}),
+    ("an attribute without arguments", "@pipeline($0)", set(), {"N", "T", "exp"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("attribute", "expected", "absent"), [case[1:] for case in ARGUMENTS], ids=[case[0] for case in ARGUMENTS]
+)
+def test_arguments_of_attributes(attribute: str, expected: set[str], absent: set[str]) -> None:
+    found = labels(TUNED.format(attribute))
+    assert expected <= found
+    assert not absent & found
+
+
+def test_over_several_lines() -> None:
+    assert {"N", "M"} <= labels(TUNED.format("@aligned(\n  $0\n)"))
+
+
+# Tables of quantized built-ins.
+
+QUANTIZED = (
+    "kernel k(A: tensor<i8>[128, 256], S: tensor<f32>[128, 8], QB: tensor<i8>[64, 66], D: tensor<f16>[64, 1],\n"
+    "         GRID: tensor<i8>[1, 2048], C: tensor<f32>[128, 64]) {{\n"
+    "  C[:, :] = {}_qgemm_t(A[:, :], S[:, :], QB[:, :], D[:, :], {}\n}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("format_", "argument", "expected"),
+    [
+        ("iq2xxs", "$0)", {"GRID[:, :]", "IQ2XXS_PACKED_GRID[:, :]"}),
+        ("iq2xxs", "GRID[:, :], $0)", {"GRID[:, :]", "IQ2XXS_SIGN_MASKS[:, :]"}),
+        ("iq1s", "$0)", {"IQ1S_GRID2[:, :]"}),
+        ("iq1s", "$0", {"IQ1S_GRID2[:, :]"}),
+        ("iq3s", "GRID[:, :], $0)", {"IQ2S_SIGN_MASKS[:, :]"}),
+    ],
+)
+def test_tables_by_the_format(format_: str, argument: str, expected: set[str]) -> None:
+    assert expected <= labels(QUANTIZED.format(format_, argument))
+
+
+def test_a_format_without_tables_has_none() -> None:
+    assert not [label for label in labels(QUANTIZED.format("q4k", "$0)")) if label.endswith("[:, :]")]
+
+
+def test_a_table_becomes_a_parameter() -> None:
+    c = cursor(QUANTIZED.format("iq2xxs", "$0)"))
+    items = completion(c.snapshot, c.offset).items
+    table = next(item for item in items if item.label == "IQ2XXS_PACKED_GRID[:, :]")
+    (edit,) = table.additional_text_edits or ()
+    assert edit.new_text == ", IQ2XXS_PACKED_GRID: tensor<i8>[1, 2048]"
+    assert c.snapshot.text[c.snapshot.offset(edit.range.start) :].startswith(b") {")
+
+
+# Places at the edge of something, and texts that are half-written.
+
+EDGES = [
+    (
+        "a parameter of the kernel, with a line end of two characters",
+        "kernel k(n: i32) {\r\n  let a = $0\r\n}\r\n",
+        {"n"},
+        set(),
+    ),
+    ("behind wide characters", "kernel k(n: i32) {\n  // 😀é漢\n  let a = n; let b = $0 // 漢\n}\n", {"n", "a"}, {"b"}),
+    ("at the end of the file", "kernel k(n: i32) {\n  let a = 1\n  let b = $0", {"n", "a"}, {"b"}),
+    (
+        "in a branch",
+        "kernel k(n: i32) {\n  if n > 0 {\n    let a = 1\n  } else {\n    let b = $0\n  }\n}\n",
+        {"n"},
+        {"a"},
+    ),
+    (
+        "in the first branch",
+        "kernel k(n: i32) {\n  if n > 0 {\n    let a = 1\n    let b = $0\n  } else {\n    let c = 1\n  }\n}\n",
+        {"n", "a"},
+        {"c"},
+    ),
+    (
+        "in a chain of branches",
+        "kernel k(n: i32) {\n  if n > 0 {\n    let a = 1\n  } else if n > $0 {\n  }\n}\n",
+        {"n"},
+        {"a"},
+    ),
+    (
+        "in an inner loop",
+        "kernel k(n: i32) {\n  for i in range(0, 4) {\n    for j in range(0, 4) {\n      let b = $0\n    }\n  }\n}\n",
+        {"i", "j"},
+        {"b"},
+    ),
+    (
+        "between loops",
+        "kernel k(n: i32) {\n  for i in range(0, 4) {\n    for j in range(0, 4) {\n    }\n    let b = $0\n  }\n}\n",
+        {"i"},
+        {"j"},
+    ),
+    ("in the bounds of a loop", "kernel k(n: i32) {\n  for i in range(0, $0) {\n  }\n}\n", {"n"}, {"let"}),
+    ("in the condition of a loop", "kernel k(n: i32) {\n  while $0 {\n  }\n}\n", {"n"}, {"let"}),
+    (
+        "an inner name hides an outer one",
+        "kernel k(n: i32) {\n  let a = 1\n  if n > 0 {\n    var a = 2.0\n    let b = $0\n  }\n}\n",
+        {"a"},
+        {"b"},
+    ),
+    ("the second kernel's own names", "kernel k(n: i32) {\n}\nkernel l(m: i32) {\n  let b = $0\n}\n", {"m"}, {"n"}),
+    ("beside a mistake", "kernel k(n: i32) {\n  let a = 1\n  let = 2\n  let b = $0\n}\n", {"n", "a"}, {"b"}),
+    ("in a call that is not closed", "kernel k(n: i32) {\n  let a = exp($0\n}\n", {"n", "exp"}, {"a"}),
+    (
+        "in subscripts that are not closed",
+        "kernel k(A: tensor<f32>[N], n: i32) {\n  A[n :+ $0\n}\n",
+        {"n", "N"},
+        {"let"},
+    ),
+    (
+        "a function's own names",
+        "fn f(x, y) {\n  let a = x\n  for i in range(0, 4) {\n    let b = $0\n  }\n}\n",
+        {"x", "y", "a", "i", "exp"},
+        {"b"},
+    ),
+    (
+        "a function's names after their block",
+        "fn f(x) {\n  if x > 0 {\n    let a = x\n  }\n  let b = $0\n}\n",
+        {"x"},
+        {"a"},
+    ),
+    ("in an expression function", "fn f(x, y) = x + $0\n", {"x", "y", "exp"}, {"let"}),
+    ("functions of the file", "fn half(x) = x / 2\nkernel k(n: i32) {\n  let a = $0\n}\n", {"half"}, set()),
+    ("a function declared below", "kernel k(n: i32) {\n  let a = $0\n}\nfn half(x) = x / 2\n", {"half"}, set()),
+    ("what stands as a statement", "kernel k(n: i32) {\n  $0\n}\n", {"barrier", "let", "for<unroll>"}, set()),
+    (
+        "not a statement where a value stands",
+        "kernel k(n: i32) {\n  let a = $0\n}\n",
+        {"atomic_add", "load_acquire"},
+        {"for<unroll>", "kernel"},
+    ),
+    ("between kernels", "kernel k() {\n}\n$0\nkernel l() {\n}\n", {"kernel", "fn", "@launch"}, {"let", "exp"}),
+    ("elements of a tensor", "kernel k(A: tensor<$0>[N]) {\n}\n", {"f32", "bf16", "u8"}, {"exp"}),
+    (
+        "extents of a tile",
+        "@autotune(T in [1, 2])\nkernel k(A: tensor<f32>[N, 64]) {\n  var t: tile<f32>[$0, 64] = 0.0\n}\n",
+        {"T"},
+        {"let"},
+    ),
+    (
+        "dimensions of another parameter",
+        "kernel k(A: tensor<f32>[N, M], B: tensor<f32>[$0]) {\n}\n",
+        {"N", "M"},
+        {"exp"},
+    ),
+    ("the axes of blocks", "kernel k() {\n  let a = ctx.blocks.$0\n}\n", {"x", "y", "z"}, {"block", "lane"}),
+    ("fields, half-written", "kernel k() {\n  let a = ctx.la$0\n}\n", {"lane", "lanes"}, {"exp"}),
+    (
+        "groups of a collective",
+        "kernel k() {\n  let a = max<over ctx.$0>(1)\n}\n",
+        {"lane", "thread"},
+        {"block.x", "exp"},
+    ),
+    ("a comment says nothing", "kernel k(n: i32) {\n  let a = 1 // $0\n}\n", set(), {"n", "exp"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "expected", "absent"), [case[1:] for case in EDGES], ids=[case[0] for case in EDGES]
+)
+def test_edges(source: str, expected: set[str], absent: set[str]) -> None:
+    found = labels(source)
+    assert expected <= found
+    assert not absent & found
+
+
+@pytest.mark.parametrize(
+    ("source", "label", "inserted"),
+    [
+        ("kernel k() {\n  $0\n}\n", "for", "for ${1:i} in range(${2:0}, ${3:n}) {\n  $0\n}"),
+        ("kernel k() {\n  let a = $0\n}\n", "dot_t", "dot_t(${1:a}, ${2:b})"),
+        ("kernel k() {\n  let a = $0\n}\n", "sum<>", "sum<over ctx.lane>(${2:x})"),
+        ("kernel k() {\n  let a = $0\n}\n", "shfl<>", "shfl<from ${1:s}>(${2:x})"),
+        ("fn both(a, b) = a + b\nkernel k() {\n  let a = $0\n}\n", "both", "both(${1:a}, ${2:b})"),
+        ("kernel k(A: tensor<f32>[N]) {\n  $0\n}\n", "barrier", "barrier()"),
+        ("@$0\nkernel k() {\n}\n", "launch", "launch(${1:256})"),
+        ("$0", "kernel", "kernel ${1:name}(${2:A: tensor<f32>[N]}) {\n  $0\n}"),
+    ],
+)  # fmt: skip
+def test_what_is_inserted(source: str, label: str, inserted: str) -> None:
+    c = cursor(source.replace("\n  $0\n}", "\n  $0\n}", 1))
+    item = next(each for each in completion(c.snapshot, c.offset).items if each.label == label)
+    assert item.insert_text == inserted
+    assert item.insert_text_format is lsp.InsertTextFormat.Snippet
+
+
 def active(source: str) -> str | None:
     c = cursor(source)
     found = signature_help(c.snapshot, c.offset)
@@ -118,12 +326,69 @@ SIGNATURES = [
     ("let a = sum<over ctx.lane>($0", "sum<over ctx.lane>(*x*)"),
     ("let a = where(n > 0, $0", "where(c, *a*, b)"),
     ("let a = dot(A, // one, two\n$0", "dot(a, *b*)"),
+    ("let a = dot(A[0 :+ 4, :], A[$0", "dot(a, *b*)"),
+    ("let a = max(exp(1.0), $0)", "max(a, *b*)"),
+    ("let a = exp($0)\nlet b = 1", "exp(*t*)"),
+    ("let a = shfl<xor 1>($0)", "shfl<from index>(*v*)"),
+    ("let a = reduce<over ctx.lane>(1.0, $0)", "reduce<over ctx.lane>(x, *f*)"),
+    ("let a = atomic_add(A, n, $0)", "atomic_add(t, i, *v*)"),
+    ("let é = exp($0", "exp(*t*)"),
+    ("if max(n, $0", "max(a, *b*)"),
+    ("A[max(n, $0)] = 1.0", "max(a, *b*)"),
 ]
 
 
 @pytest.mark.parametrize(("text", "expected"), SIGNATURES)
 def test_signature(text: str, expected: str) -> None:
     assert active(body(text)) == expected
+
+
+ATTRIBUTE_SIGNATURES = [
+    ("@launch($0", "@launch(*threads*[, min_blocks[, max_regs]])"),
+    ("@launch(256, $0)", "@launch(threads[, *min_blocks*[, max_regs]])"),
+    ("@launch(256, 2, $0)", "@launch(threads[, min_blocks[, *max_regs*]])"),
+    ("@aligned($0)", "@aligned(*DIM = tile, ..*)"),
+    ("@aligned(N = 4, $0)", "@aligned(*DIM = tile, ..*)"),
+    ("@tensorcore($0)", "@tensorcore[(*path*)]"),
+    ("@registers(a, $0)", "@registers(*tile, ..*)"),
+    ("@autotune(T in [1, $0])", "@autotune(*X in [..], ..*)"),
+    ("@autotune($0)", "@autotune(*X in [..], ..*)"),
+    ("@pipeline($0)", None),
+    ("@unknown($0)", None),
+]
+
+
+@pytest.mark.parametrize(("attribute", "expected"), ATTRIBUTE_SIGNATURES)
+def test_the_signature_of_an_attribute(attribute: str, expected: str | None) -> None:
+    assert active(f"{attribute}\nkernel k(A: tensor<f32>[N]) {{\n}}\n") == expected
+
+
+def test_an_argument_of_an_attribute_says_its_bounds() -> None:
+    c = cursor("@launch(1, 1, $0)\nkernel k() {\n}\n")
+    found = signature_help(c.snapshot, c.offset)
+    assert found is not None
+    documentation = (found.signatures[0].parameters or ())[2].documentation
+    assert isinstance(documentation, lsp.MarkupContent)
+    assert "16 to 255" in documentation.value
+    assert "optional" in documentation.value
+
+
+@pytest.mark.parametrize(
+    ("text", "number", "said"),
+    [
+        ("let a = atomic_add($0", 0, "tensor"),
+        ("let a = atomic_add(A, $0", 1, "the same in every thread"),
+        ("let a = cumsum($0", 0, "f32"),
+        ("let a = gather($0", 1, "tile"),
+    ],
+)
+def test_a_parameter_says_its_constraint(text: str, number: int, said: str) -> None:
+    c = cursor(body(text))
+    found = signature_help(c.snapshot, c.offset)
+    assert found is not None
+    documentation = (found.signatures[0].parameters or ())[number].documentation
+    assert isinstance(documentation, lsp.MarkupContent)
+    assert said in documentation.value
 
 
 @pytest.mark.parametrize(

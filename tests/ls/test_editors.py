@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest_asyncio
 from lsprotocol import types as lsp
 
 from phobos_core.language.codes import CODES
-from tests.ls.profiles import PROFILES, Editor, Profile, start, stop
+from phobos_core.syntax import LineIndex
+from tests.ls.profiles import PROFILES, SECONDS, Editor, Profile, start, stop
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -163,6 +165,21 @@ async def test_an_open_file_without_a_mistake_shows_nothing(editor: Editor) -> N
     assert await editor.diagnostics(uri) == []
 
 
+async def test_resource_hints(editor: Editor) -> None:
+    """At the end of a line, whatever stands before it, counted as the editor counts."""
+    uri = uri_of("hints")
+    editor.open(uri, "kernel k(A: tensor<f32>[64]) { // 😀é\n  A[ctx.lane] = 1.0\n}\n")
+    params = lsp.InlayHintParams(lsp.TextDocumentIdentifier(uri), lsp.Range(lsp.Position(0, 0), lsp.Position(3, 0)))
+    end = time.monotonic() + SECONDS
+    while not (found := await editor.client.text_document_inlay_hint_async(params)) and time.monotonic() < end:
+        await asyncio.sleep(0.01)
+    assert found
+    (hint,) = found
+    assert "shared 0 B" in str(hint.label)
+    units = {"utf-8": 6, "utf-16": 3, "utf-32": 2}[editor.profile.encoding]
+    assert hint.position == lsp.Position(0, len("kernel k(A: tensor<f32>[64]) { // ") + units)
+
+
 # Settings. Each of these has servers of its own.
 
 
@@ -182,3 +199,73 @@ async def test_two_folders_have_two_settings_and_change_them(profile: Profile, t
     if profile.pulls:
         assert editor.client.diagnostic_refresh_count >= 1
     await stop(editor)
+
+
+# What can be done about the code.
+
+SLIP = "// 😀é漢\nkernel k(A: tensor<f32>[64], first: f32) {\n  A[ctx.lane] = first; A[0] = frist // 語\n}\n"
+
+
+def edited(editor: Editor, text: str, edit: lsp.WorkspaceEdit | None, uri: str) -> str:
+    """As the editor applies an edit: in its own encoding, of the version that it has."""
+    assert edit is not None
+    changes: list[lsp.TextEdit] = []
+    for each in edit.document_changes or ():
+        assert isinstance(each, lsp.TextDocumentEdit)
+        assert each.text_document.version == 1
+        changes += [change for change in each.edits if isinstance(change, lsp.TextEdit)]
+    changes += (edit.changes or {}).get(uri, [])
+    lines = LineIndex(text.encode())
+    after = text.encode()
+    for change in sorted(changes, key=lambda c: (c.range.start.line, c.range.start.character), reverse=True):
+        first, last = (
+            lines.offset((place.line, place.character), editor.profile.encoding)
+            for place in (change.range.start, change.range.end)
+        )
+        after = after[:first] + change.new_text.encode() + after[last:]
+    return after.decode()
+
+
+async def test_a_fix_clears_its_diagnostic(editor: Editor) -> None:
+    uri = uri_of("fix")
+    editor.open(uri, SLIP)
+    (found,) = await editor.diagnostics(uri, "unknown-name")
+    context = lsp.CodeActionContext([found], [lsp.CodeActionKind.QuickFix])
+    params = lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), found.range, context)
+    actions = await editor.client.text_document_code_action_async(params)
+    assert actions
+    preferred = next(a for a in actions if isinstance(a, lsp.CodeAction) and a.is_preferred)
+    assert list(preferred.diagnostics or ()) == [found]
+    after = edited(editor, SLIP, preferred.edit, uri)
+    assert after == SLIP.replace("frist", "first")
+    editor.replace(uri, after)
+    await editor.diagnostics(uri)
+
+
+async def test_all_fixes_at_once(editor: Editor) -> None:
+    uri = uri_of("all")
+    slip = SLIP.replace("A[0] = frist", "A[0] = first; let a = threadIdx.x")
+    editor.open(uri, slip)
+    await editor.diagnostics(uri, "syntax-error")
+    everything = lsp.Range(lsp.Position(0, 0), lsp.Position(4, 0))
+    context = lsp.CodeActionContext([], ["source.fixAll"])
+    params = lsp.CodeActionParams(lsp.TextDocumentIdentifier(uri), everything, context)
+    (action,) = await editor.client.text_document_code_action_async(params) or ()
+    assert isinstance(action, lsp.CodeAction)
+    if action.edit is None:
+        action = await editor.client.code_action_resolve_async(action)
+    assert edited(editor, slip, action.edit, uri) == slip.replace("threadIdx.x", "ctx.thread")
+
+
+async def test_lenses_and_links(editor: Editor) -> None:
+    uri = uri_of("lenses")
+    editor.open(uri, "// as `exp` says\n" + RIGHT)
+    document = lsp.TextDocumentIdentifier(uri)
+    lenses = await editor.client.text_document_code_lens_async(lsp.CodeLensParams(document))
+    titles = [lens.command.title for lens in lenses or () if lens.command is not None]
+    assert titles == ["Build", "Run on the emulator", "PTX", "SASS"]
+    assert {lens.range.start.line for lens in lenses or ()} == {1}
+    (link,) = await editor.client.text_document_document_link_async(lsp.DocumentLinkParams(document)) or ()
+    resolved = await editor.client.document_link_resolve_async(link)
+    assert resolved.target is not None
+    assert resolved.target.endswith("exp.md")

@@ -1,5 +1,10 @@
 """Hover: what it says, for each kind of thing under the cursor."""
 
+import re
+from pathlib import Path
+from urllib.parse import urlparse
+from urllib.request import url2pathname
+
 import pytest
 
 from phobos_core.language.attributes import ATTRIBUTES
@@ -100,6 +105,92 @@ def test_words(word: str) -> None:
     )
     at = source.index(word)
     assert said(source[:at] + "$0" + source[at:]).startswith(f"`{word}`")
+
+
+INSIDE = [
+    ("let s = sum<$0over ctx.lane>(1.0)", "the group whose values are folded"),
+    ("let s = sum<over ctx.lane, $0width 8>(1.0)", "lanes in a piece"),
+    ("let s = shfl<$0from 1>(1.0)", "whose value is read"),
+    ("let s = shfl<$0xor 1>(1.0)", "the bits in which"),
+    ("let s = shfl<$0down 1>(1.0)", "up the warp"),
+    ("let s = shfl<$0up 1>(1.0)", "down the warp"),
+    ("for<$0unroll 4> i in range(0, 4) {}", "n times a turn"),
+    ("for i in $0range(0, 4) {}", "up to but not including"),
+    ("let s = sum<over $0ctx.lane>(1.0)", "ctx.lane: index"),
+    ("let v = A[0 $0:+ 4, :]", "A span"),
+    ("let v = A[0 :+ 4, $0:]", "A range"),
+    ("var x = 1\nx $0+= 2", "`x = x + e`"),
+    ("var x = 1\nx $0<<= 2", "`x = x << e`"),
+    ("let b = $0!(n > 0)", "`!`"),
+    ("let b = $0-n", "`-`"),
+    ("let b = $0true", "The bool that holds"),
+    ("let from = 1\nlet b = $0from", "let from: index"),
+    ("let width = 1\nlet b = width$0", "let width: index"),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), INSIDE)
+def test_inside_statements(body: str, expected: str) -> None:
+    assert expected in said(f"{HEAD}{body}\n}}")
+
+
+MEANT = [
+    ("the inner one of a name", "let a = 1\nif n > 0 {\nvar a: f32 = 2.0\nlet b = $0a\n}", "var a: f32"),
+    ("the outer one behind the block", "let a = 1\nif n > 0 {\nvar a: f32 = 2.0\n}\nlet b = $0a", "let a: index"),
+    ("a loop's own variable", "for i in range(0, 4) {\nfor i in range(ctx.lane, 8) {\nlet b = $0i\n}\n}", "Varying"),
+    ("the loop around it", "for i in range(0, 4) {\nfor j in range(0, 8) {\nlet b = $0i\n}\n}", "Uniform"),
+    (
+        "a sum per thread",
+        "var acc: f32 = 0.0\nfor i in range(ctx.lane, 8, 32) {\nacc += 1.0\n}\nlet b = $0acc",
+        "Varying",
+    ),
+    ("what a condition decides", "var a = 0\nif ctx.lane == 0 {\na = 1\n}\nlet b = $0a", "ctx.lane"),
+    ("a load at a varying address", "let i = ctx.thread\nlet b = A[i, 0]\nlet c = $0b", "Varying"),
+    ("a load at a uniform address", "let b = A[0, 0]\nlet c = $0b", "Uniform"),
+    ("a fold over the warp", "let b = sum<over ctx.lane>(1.0)\nlet c = $0b", "Warp-uniform"),
+    ("a fold over the CTA", "let b = sum<over ctx.thread>(f32(ctx.lane))\nlet c = $0b", "Uniform"),
+    ("a bool", "let b = n > 0\nlet c = $0b", "let b: bool"),
+    ("a view of a view", "let v = A[0 :+ 4, :]\nlet w = v[0 :+ 2, 0 :+ 8]\nlet c = $0w[0, 0]", "tile<f32>[2, 8]"),
+    (
+        "a tile of a contraction",
+        "var t = dot_t(A[0 :+ 4, :], A[0 :+ 8, :])\nlet c = $0t[0, 0]",
+        "var t: tile<f32>[4, 8]",
+    ),
+    ("a column of a reduction", "var t = rowmax(A[0 :+ 4, :])\nlet c = $0t[0, 0]", "var t: tile<f32>[4, 1]"),
+    ("a name at the end of a line", "let abc = n$0\n", "n: i32"),
+    ("an assigned tile", "var t: tile<f16>[8, 8] = 0.0\n$0t = t * 2.0", "128 bytes"),
+    ("an element that is stored", "var t: tile<i8>[8, 8] = 0\n$0t[0, 0] = 1", "64 bytes"),
+]
+
+
+@pytest.mark.parametrize(("body", "expected"), [case[1:] for case in MEANT], ids=[case[0] for case in MEANT])
+def test_what_a_name_means(body: str, expected: str) -> None:
+    assert expected in said(f"{HEAD}{body}\n}}")
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("@aligned($0N = 4)\nkernel k(A: tensor<f32>[N]) {\n}", "N: index"),
+        ("@autotune($0T in [16, 32])\nkernel k(A: tensor<f32>[T]) {\n}", "Choices: 16, 32"),
+        ("@autotune(T in [16, 32])\nkernel k(A: tensor<f32>[$0T]) {\n}", "shown: 16"),
+        ("kernel k(A: $0tensor<f32>[N]) {\n}", "array in global memory"),
+        ("kernel k(A: tensor<$0bf16>[N]) {\n}", "`bf16`"),
+        ("fn f(x) {\n  let y = x\n  x[0] = $0y\n}\nkernel k() {\n}", "let of `f`"),
+        ("fn f(x) {\n  for i in range(0, 4) {\n    x[$0i] = 1.0\n  }\n}\nkernel k() {\n}", "loop variable of `f`"),
+        ("fn f(x) = x + $0z\nkernel k(z: i32) {\n  let a = f(1)\n}", "z: i32"),
+        ("kernel k(A: tensor<f32>[N]) {\r\n  let $0a = 1\r\n}\r\n", "let a: index"),
+        ("kernel k(n: i32) {\n  let a = $0n\n  let b = (\n}", "n: i32"),
+        ("kernel k(n: i32) {\n  let a = $0n", "n: i32"),
+    ],
+)
+def test_in_other_places(source: str, expected: str) -> None:
+    assert expected in said(source)
+
+
+def test_a_built_in_links_to_its_page() -> None:
+    (address,) = re.findall(r"\[Page of `exp`\]\((file:[^)]*)\)", said("kernel k() {\nlet a = $0exp(1.0)\n}"))
+    assert BUILTINS["exp"].summary in Path(url2pathname(urlparse(address).path)).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

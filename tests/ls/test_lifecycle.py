@@ -232,7 +232,7 @@ def test_capabilities_of_a_later_protocol_are_passed_over() -> None:
             "completion": {"completionItemKind": {"valueSet": [1, 999]}},
             "telepathy": {"depth": 3},
         },
-        "workspace": {"configuration": "perhaps", "applyEdit": True},
+        "workspace": {**PULL["workspace"], "configuration": "perhaps", "applyEdit": True},
     }
     with wire(capabilities=None) as wired:
         announced = wired.client.initialize(future)["capabilities"]
@@ -274,7 +274,7 @@ def test_what_is_announced_is_what_the_table_has() -> None:
         assert announced["hoverProvider"] is True
         assert "definitionProvider" not in announced
         assert "diagnosticProvider" not in announced
-        assert announced["experimental"] == {"phobos/mirror": True}
+        assert announced["experimental"] == {"phobos": {"requests": ["phobos/mirror"]}}
         assert announced["executeCommandProvider"]["commands"] == ["phobos.echo"]
         assert wired.client.request("phobos/mirror", {"a": [1]}) == {"a": [1]}
         command = {"command": "phobos.echo", "arguments": [1, {"x": 2}]}

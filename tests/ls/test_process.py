@@ -154,7 +154,7 @@ def test_an_editor_of_another_machine_is_not_watched() -> None:
 def test_what_is_loaded_before_a_build() -> None:
     program = (
         "import sys, phobos_ls.connections; "
-        "print([name for name in ('numpy', 'llvmlite', 'ml_dtypes') if name in sys.modules])"
+        "print([name for name in ('numpy', 'llvmlite', 'ml_dtypes', 'phobos_core.ir') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], env=environment(), capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr

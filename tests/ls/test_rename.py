@@ -19,6 +19,33 @@ def applied(c: Cursor, edit: lsp.WorkspaceEdit) -> str:
 
 
 RENAMED = [
+    (
+        "kernel k() {\n  for $0i in range(0, 4) {\n    let b = i\n  }\n}",
+        "kernel k() {\n  for new in range(0, 4) {\n    let b = new\n  }\n}",
+    ),
+    ("kernel k() {\n  var a = 1\n  a += $0a\n}", "kernel k() {\n  var new = 1\n  new += new\n}"),
+    (
+        "@autotune($0T in [4, 8])\n@aligned(N = T)\nkernel k(A: tensor<f32>[N, T]) {\n  let a = T\n}",
+        "@autotune(new in [4, 8])\n@aligned(N = new)\nkernel k(A: tensor<f32>[N, new]) {\n  let a = new\n}",
+    ),
+    ("@aligned(N = 4)\nkernel k(A: tensor<f32>[$0N]) {}", "@aligned(new = 4)\nkernel k(A: tensor<f32>[new]) {}"),
+    (
+        "@registers($0t)\nkernel k(A: tensor<f32>[64, 64]) {\n  var t: tile<f32>[64, 64] = A[:, :]\n  A[:, :] = t\n}",
+        "@registers(new)\nkernel k(A: tensor<f32>[64, 64]) {\n"
+        "  var new: tile<f32>[64, 64] = A[:, :]\n  A[:, :] = new\n}",
+    ),
+    (
+        "fn $0f(a, b) = a + b\nkernel k() {\n  let s = reduce<over ctx.lane>(1.0, f)\n}",
+        "fn new(a, b) = a + b\nkernel k() {\n  let s = reduce<over ctx.lane>(1.0, new)\n}",
+    ),
+    (
+        "fn f(x) {\n  let $0y = 1.0\n  x[0] = y\n}\nkernel k(A: tensor<f32>[4]) {\n  let y = 2\n  f(A)\n}",
+        "fn f(x) {\n  let new = 1.0\n  x[0] = new\n}\nkernel k(A: tensor<f32>[4]) {\n  let y = 2\n  f(A)\n}",
+    ),
+    (
+        "kernel k() {\r\n  let $0a = 1 // 😀é漢 a\r\n  let b = a\r\n}",
+        "kernel k() {\r\n  let new = 1 // 😀é漢 a\r\n  let b = new\r\n}",
+    ),
     ("kernel k() {\n  let $0a = 1\n  let b = a\n}", "kernel k() {\n  let new = 1\n  let b = new\n}"),
     ("kernel k() {\n  let a = 1\n  let b = $0a * a\n}", "kernel k() {\n  let new = 1\n  let b = new * new\n}"),
     ("kernel k(A: tensor<f32>[$0N], B: tensor<f32>[N]) {}", "kernel k(A: tensor<f32>[new], B: tensor<f32>[new]) {}"),

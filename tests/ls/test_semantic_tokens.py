@@ -98,6 +98,46 @@ def test_a_difference_makes_the_new_tokens_of_the_old() -> None:
     assert difference([1, 2], [1, 2]) == []
 
 
-@pytest.mark.parametrize("source", ["", "kernel k( {", "kernel k() {\nlet a = b +\n}", "@", "fn f("])
-def test_broken_text(source: str) -> None:
-    semantic_tokens(cursor(source).snapshot)
+VARYING = [
+    ("let $1a = ctx.lane", True),
+    ("let $1a = ctx.warp", True),
+    ("let $1a = ctx.block.x", False),
+    ("let $1a = n", False),
+    ("let i = ctx.thread\nlet $1a = A[i]", True),
+    ("let $1a = A[0]", False),
+    ("var $1a = 0\nif ctx.lane == 0 {\na = 1\n}", True),
+    ("var $1a = 0\nif n == 0 {\na = 1\n}", False),
+    ("for $1i in range(ctx.lane, 8) {\n}", True),
+    ("for $1i in range(0, n) {\n}", False),
+    ("let $1a = sum<over ctx.thread>(1.0)", False),
+    ("let $1a = sum<over ctx.lane>(f32(ctx.thread))", True),
+    ("let b = ctx.lane\nlet $1a = b * 0 + 1", True),
+    ("let b = ctx.lane\nlet $1a = where(b > 0, 1, 2)", True),
+]
+
+
+@pytest.mark.parametrize(("body", "varying"), VARYING)
+def test_what_differs_between_threads_is_marked(body: str, varying: bool) -> None:
+    """As far as the section Per-thread values says: between lanes or between warps."""
+    c = cursor(f"kernel k(A: tensor<f32>[4], n: i32) {{\n$0{body}\n}}")
+    token = next(each for each in tokens(c.snapshot) if each.start == c.offsets[1])
+    assert ("varying" in token.modifiers) is varying
+
+
+@pytest.mark.parametrize(
+    ("source", "known"),
+    [
+        ("", []),
+        ("kernel k( {", ["k"]),
+        ("kernel k() {\nlet a = b +\n}", ["k"]),
+        ("@", []),
+        ("fn f(", ["f"]),
+        ("kernel k(n: i32) {\n  let a = n\n  let = 1\n  let b = a\n}", ["k", "n", "i32", "a", "n", "b", "a"]),
+    ],
+)
+def test_broken_text(source: str, known: list[str]) -> None:
+    """What can be told is told, once for each place."""
+    c = cursor(source)
+    found = tokens(c.snapshot)
+    assert [c.snapshot.spelled(each.start, each.end) for each in found] == known
+    assert len(semantic_tokens(c.snapshot)) == 5 * len(found)

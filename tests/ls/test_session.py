@@ -54,6 +54,17 @@ def test_settings_that_are_sent() -> None:
         assert codes(wired.published()) == []
 
 
+def test_a_client_that_cannot_be_told_to_ask_again_is_sent_diagnostics() -> None:
+    told = {"textDocument": {"diagnostic": {}}, "workspace": {"diagnostics": {"refreshSupport": False}}}
+    with wire(capabilities=None) as wired:
+        announced = wired.client.initialize(told)["capabilities"]
+        assert "diagnosticProvider" not in announced
+        wired.open(LATER_CHIP)
+        assert codes(wired.published()) == []
+        configure(wired, {"phobos": {"target": "sm_61"}})
+        assert codes(wired.published()) == ["needs-target"]
+
+
 def test_a_wrong_setting_is_said_once_and_the_others_apply() -> None:
     with wire() as wired:
         wired.open(LATER_CHIP)
@@ -343,8 +354,7 @@ def test_contributed_diagnostics(pulls: bool) -> None:
     def contribute(snapshot: Snapshot) -> list[lsp.Diagnostic]:
         return [lsp.Diagnostic(snapshot.range(0, 6), text) for text in said]
 
-    capabilities = {**PULL, "workspace": {"diagnostics": {"refreshSupport": True}}} if pulls else PUSH
-    with wire(capabilities=capabilities) as wired:
+    with wire(capabilities=PULL if pulls else PUSH) as wired:
 
         def shown() -> list[str]:
             if pulls:

@@ -1,5 +1,7 @@
 """Outline, workspace symbols, folding, selection, call hierarchy, formatting."""
 
+from itertools import pairwise
+
 import pytest
 from lsprotocol import types as lsp
 
@@ -88,6 +90,54 @@ def test_the_selection_grows_by_the_syntax() -> None:
     assert texts[-1] == c.snapshot.text.decode()
 
 
+SELECTIONS = [
+    ("a name of a declaration", "kernel k() {\n  let $0a = 1\n}", ["a", "let a = 1"]),
+    ("an operand", "kernel k() {\n  let a = 1 * $0b + 2\n}", ["b", "1 * b", "1 * b + 2", "let a = 1 * b + 2"]),
+    ("a subscript", "kernel k() {\n  let a = A[$0i :+ 4, :]\n}", ["i", "i :+ 4", "[i :+ 4, :]", "A[i :+ 4, :]"]),
+    ("a type", "kernel k(A: tensor<$0f32>[N]) {\n}", ["f32", "tensor<f32>[N]", "A: tensor<f32>[N]"]),
+    ("a block", "kernel k() {\n  if c {\n    $0x = 1\n  }\n}",
+     ["x", "x = 1", "{\n    x = 1\n  }", "if c {\n    x = 1\n  }"]),
+    ("an attribute's argument", "@aligned(N = $0T)\nkernel k() {\n}", ["T", "N = T", "(N = T)", "@aligned(N = T)"]),
+    ("a collective", "kernel k() {\n  let a = sum<over ctx.lane>($0x)\n}", ["x", "(x)", "sum<over ctx.lane>(x)"]),
+    ("wide characters around", "// 😀é漢\nkernel k() {\n  let a = $0b // 漢\n}", ["b", "let a = b"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"), [case[1:] for case in SELECTIONS], ids=[case[0] for case in SELECTIONS]
+)
+def test_how_a_selection_grows(source: str, expected: list[str]) -> None:
+    c = cursor(source)
+    (selected,) = selection_ranges(c.snapshot, [c.offset])
+    texts = []
+    at: lsp.SelectionRange | None = selected
+    while at is not None:
+        texts.append(c.text(at.range))
+        at = at.parent
+    assert texts[: len(expected)] == expected
+    assert texts[-1] == c.snapshot.text.decode()
+    assert all(inner in outer for inner, outer in pairwise(texts))
+
+
+HIERARCHY = [
+    ("a call in a call", "fn g(x) = x\nfn f(x) = x\nkernel k() {\n  let a = f($0g(1))\n}", ["g"]),
+    ("a call in a function", "fn g(x) = x\nfn f(x) = $0g(x)\nkernel k() {\n}", ["g"]),
+    ("a fold by a function", "fn f(a, b) = a + b\nkernel k() {\n  let s = reduce<over ctx.lane>(1.0, $0f)\n}", ["f"]),
+    ("a call as a statement", "fn f(t) {\n  t[0] = 1.0\n}\nkernel k(A: tensor<f32>[4]) {\n  $0f(A)\n}", ["f"]),
+    ("the end of a name", "fn f(x) = x\nkernel k() {\n  let a = f$0(1)\n}", ["f"]),
+    ("a built-in has none", "kernel k() {\n  let a = $0exp(1.0)\n}", []),
+    ("a local has none", "kernel k() {\n  let $0a = 1\n}", []),
+    ("a name that nothing declares", "kernel k() {\n  let a = $0f(1)\n}", []),
+    ("beside a syntax error", "fn f(x) = x\nkernel k() {\n  let a = $0f(1)\n  let =\n}", ["f"]),
+]
+
+
+@pytest.mark.parametrize(("source", "expected"), [case[1:] for case in HIERARCHY], ids=[case[0] for case in HIERARCHY])
+def test_where_a_hierarchy_starts(source: str, expected: list[str]) -> None:
+    c = cursor(source)
+    assert [item.name for item in call_hierarchy.prepare(c.snapshot, c.offset)] == expected
+
+
 CALLS = "fn g(x) = x\nfn f(x) = g(x) + g(1)\nkernel k() {\n  let a = f(1)\n}\nkernel l() {\n  let b = g(f(2))\n}"
 
 
@@ -154,6 +204,14 @@ def test_a_closing_brace_formats_its_line() -> None:
         ("kernel k() {\n  // {\n$0\n}", "  "),
         ("kernel k() {\n  let a = 1\n$0}", "}"),
         ("kernel k() {\n      $0\n}", "  "),
+        ("kernel k() {\n  for i in range(0, 4) {\n    if a {\n$0\n    }\n  }\n}", "      "),
+        ("kernel k() {\n  if a {\n  } else {\n$0\n  }\n}", "    "),
+        ("kernel k() {\n  if a {\n$0  }\n}", "  }"),
+        ("kernel k() {\n}\n$0\nkernel l() {\n}", ""),
+        ("fn f(x) {\n$0\n}", "  "),
+        ("kernel k() {\n  // 😀é漢 {\n$0\n}", "  "),
+        ("// {\nkernel k() {\n$0", "  "),
+        ("kernel k() {\n\t$0\n}", "  "),
     ],
 )
 def test_a_new_line_is_indented(source: str, line: str) -> None:

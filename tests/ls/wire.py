@@ -19,7 +19,10 @@ from phobos_ls.table import Table
 
 COMMAND = [sys.executable, "-m", "phobos_ls.main"]
 URI = "file:///kernel.ph"
-PULL = {"textDocument": {"diagnostic": {}, "publishDiagnostics": {"relatedInformation": True}}}
+PULL = {
+    "textDocument": {"diagnostic": {}, "publishDiagnostics": {"relatedInformation": True}},
+    "workspace": {"diagnostics": {"refreshSupport": True}},
+}
 PUSH = {
     "textDocument": {
         "publishDiagnostics": {

@@ -64,6 +64,12 @@ def test_lines_and_accesses() -> None:
     assert code.instructions == 11
 
 
+def test_what_a_guard_never_lets_happen_accesses_nothing() -> None:
+    code = analyze(listing("#4", ".A:", "@!PT LDS RZ, [RZ]", "@P1 LDS R0, [R1]", "LDS R0, [R1]", "@P0 BRA .A", "EXIT"))
+    assert code.accesses == (AccessCode(4, "LDS", 32, 2),)
+    assert code.loops[0].mix == {"LDS": 2, "other": 1, "branch": 1}
+
+
 def test_code_without_instructions() -> None:
     code = analyze(listing())
     assert (code.instructions, code.loops, code.lines, code.live_registers, code.largest_loop) == (

@@ -141,6 +141,17 @@ def test_a_profile_runs_the_kernel_and_counts_what_its_threads_do() -> None:
     assert all(each.degree >= 1 and each.conflicts == each.passes - each.phases >= 0 for each in profile.shared)
 
 
+@pytest.mark.parametrize("limit", [0, -1, "9", 1.5])
+def test_a_limit_on_instructions_is_a_positive_number_of_the_emulator(saxpy: phobos.Kernel, limit: Any) -> None:
+    x, y = f32(1, 2, 3, 4), f32(0, 0, 0, 0)
+    with pytest.raises(phobos.LaunchError, match="`max_instructions` is a positive number"):
+        saxpy.launch(1, x, y, 2.0, max_instructions=limit)
+    with pytest.raises(phobos.LaunchError, match="for the device `emulator`"):
+        saxpy.launch(1, x, y, 2.0, device="reference", max_instructions=100)
+    saxpy.launch(1, x, y, 2.0, max_instructions=100_000)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
 def test_devices_that_there_are_not(saxpy: phobos.Kernel) -> None:
     with pytest.raises(phobos.LaunchError, match="`cuda` is not supported yet"):
         saxpy.launch(1, f32(1, 2, 3, 4), f32(1, 2, 3, 4), 1.0, device="cuda")
@@ -245,3 +256,23 @@ def test_names_of_the_package() -> None:
     assert set(phobos.__all__) <= set(dir(phobos))
     with pytest.raises(AttributeError, match="has no attribute 'frobnicate'"):
         _ = phobos.frobnicate
+
+
+@pytest.mark.parametrize("device", ["reference", "emulator"])
+def test_a_long_sum_and_a_long_chain_of_else_are_nothing_special(device: Any, tmp_path: Path) -> None:
+    """As a generator writes them; compiled in another process too, which gets the checked kernel by pickling."""
+    total = " + ".join(f"X[t] * {n}.0" for n in range(300))
+    chain = " else ".join(f"if t == {n} {{ O[t] += {n}.0 }}" for n in range(300))
+    source = (
+        "@launch(320)\nkernel k(X: tensor<f32>[320], O: tensor<f32>[320]) {\n"
+        f"  let t = ctx.thread\n  O[t] = {total}\n  {chain}\n}}\n"
+    )
+    o = np.zeros(320, np.float32)
+    phobos.compile_text(source)["k"].launch(1, np.ones(320, np.float32), o, device=device)
+    t = np.arange(320)
+    np.testing.assert_array_equal(o, sum(range(300)) + np.where(t < 300, t, 0))
+    (tmp_path / "k.ph").write_text(source)
+    (tmp_path / "m.ph").write_text(source)
+    command = [sys.executable, "-m", "phobos_core", "build", str(tmp_path), "--jobs", "2", "-o", str(tmp_path / "out")]
+    assert subprocess.run(command, capture_output=True, cwd=tmp_path).returncode == 0
+    assert len(list((tmp_path / "out").rglob("*.ptx"))) == 2

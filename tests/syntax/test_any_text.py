@@ -70,7 +70,8 @@ def test_deep_nesting(case: str) -> None:
 
 def test_nesting_up_to_the_bound_is_allowed() -> None:
     assert parse("fn f() = " + "(" * 50 + "1" + ")" * 50).diagnostics == ()
-    assert parse("fn f() = " + "a + " * 90 + "a").diagnostics == ()
+    assert parse("fn f() = " + "a + " * 390 + "a").diagnostics == ()
+    assert parse("fn f(a) {\n  if a {}" + " else if a {}" * 390 + "\n}").diagnostics == ()
 
 
 def test_text_and_bytes_are_the_same() -> None:

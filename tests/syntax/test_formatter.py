@@ -1,5 +1,7 @@
 """The formatter: one style, twice is once, and nothing but white space changes."""
 
+import re
+
 import pytest
 from hypothesis import given
 
@@ -34,7 +36,8 @@ def test_the_tree_is_kept_and_twice_is_once(program: tuple[str, list[str]]) -> N
 @given(programs())
 def test_white_space_of_the_source_decides_nothing_but_blank_lines(program: tuple[str, list[str]]) -> None:
     text = program[0].replace("\r", "")
-    spread = "\n".join(line for line in fmt(text).replace(" + ", " +\n").splitlines() if line)
+    # A comment stays beside what it follows.
+    spread = "\n".join(line for line in re.sub(r" \+ (?=[^ /])", " +\n", fmt(text)).splitlines() if line)
     assert fmt(spread).replace("\n\n", "\n") == fmt(text).replace("\n\n", "\n")
 
 
@@ -127,3 +130,9 @@ def test_comments_keep_what_is_no_character() -> None:
     for odd in (b"\xed\xa0\xbd", b"\xff"):
         text = b"// " + odd + b"\nkernel k() {\n  // " + odd + b"\n}\n"
         assert formatted(text) == text
+
+
+@pytest.mark.parametrize("space", ["\u2028", "\x85", "\xa0", "\u3000", "\x1c", "\ufeff"])
+def test_comments_keep_what_only_unicode_calls_white_space(space: str) -> None:
+    text = f"// a{space}\nkernel k() {{  //{space}\n  // b;{space}\n}}\n"
+    assert fmt(text.replace("{  //", "{//")) == text

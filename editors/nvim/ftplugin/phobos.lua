@@ -17,6 +17,8 @@ buffer.indentkeys = '0{,0},0),0],!^F,o,O,e'
 vim.b.undo_ftplugin = table.concat({
   'setlocal commentstring< comments< suffixesadd< expandtab< shiftwidth< softtabstop< indentexpr< indentkeys<',
   "call v:lua.require'phobos.parser'.stop()",
+  "call v:lua.require'phobos.code'.stop()",
 }, ' | ')
 
 require('phobos.parser').start(vim.api.nvim_get_current_buf())
+require('phobos.code').commands(vim.api.nvim_get_current_buf())

@@ -51,8 +51,13 @@ BUILTINS: tuple[Builtin, ...] = (
         " result per warp.",
         """\
 @launch(128)
-kernel decode_step(Q: tensor<f32>[4, 64], K: tensor<f16>[NK, 512], V: tensor<f16>[NK, 512],
-                   M: tensor<f32>[4, 4], L: tensor<f32>[4, 4], ACC: tensor<f32>[16, 64], scale: f32) {
+kernel decode_step(Q: tensor<f32>[4, 64],
+                   K: tensor<f16>[NK, 512],
+                   V: tensor<f16>[NK, 512],
+                   M: tensor<f32>[4, 4],
+                   L: tensor<f32>[4, 4],
+                   ACC: tensor<f32>[16, 64],
+                   scale: f32) {
   var q = Q[:, :]
   var wm: tile<f32>[4, 4]
   var wl: tile<f32>[4, 4]

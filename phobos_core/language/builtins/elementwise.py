@@ -116,6 +116,14 @@ WHERE = Builtin(
             ),
             scalar_result("The join of both types.", "join(T, U)"),
         ),
+        Form(
+            (
+                Param("c", (OperandKind.CONDITION,), "A bool.", (BOOL,)),
+                scalar("a", "The result where `c` holds.", (BOOL,)),
+                scalar("b", "The result elsewhere.", (BOOL,)),
+            ),
+            scalar_result("A bool.", BOOL),
+        ),
     ),
     "Chooses between two values, for each element by the condition on that element.",
     """\
@@ -196,8 +204,11 @@ ARGSEL = Builtin(
     ),
     "Keeps the companion of the larger of two values: `va >= vb ? ia : ib`.",
     """\
-kernel better(VA: tensor<f32>[64, 1], VB: tensor<f32>[64, 1],
-              IA: tensor<i32>[64, 1], IB: tensor<i32>[64, 1], O: tensor<i32>[64, 1]) {
+kernel better(VA: tensor<f32>[64, 1],
+              VB: tensor<f32>[64, 1],
+              IA: tensor<i32>[64, 1],
+              IB: tensor<i32>[64, 1],
+              O: tensor<i32>[64, 1]) {
   var va = VA[:, :]
   var vb = VB[:, :]
   var ia = IA[:, :]

@@ -48,14 +48,17 @@ def scaled_form(weights: str, weight_scales: str, multiples: tuple[tuple[str, in
 
 
 def scaled_example(name: str, weight_bytes: str, scale_dims: str) -> str:
-    scale_slice = ", ".join("pn * 64 :+ 64" if dim == "N" else ":" for dim in scale_dims.split(", "))
+    scale_slice = ", ".join("n :+ 64" if dim == "N" else ":" for dim in scale_dims.split(", "))
     return f"""\
 @launch(256)
 @aligned(N = 64)
-kernel project(A: tensor<i8>[8, 256], AS: tensor<f32>[8, 8], W: tensor<i8>[N, {weight_bytes}],
-               WS: tensor<f32>[{scale_dims}], C: tensor<f32>[8, N]) {{
-  let pn = ctx.block.x
-  C[:, pn * 64 :+ 64] = {name}(A[:, :], AS[:, :], W[pn * 64 :+ 64, :], WS[{scale_slice}])
+kernel project(A: tensor<i8>[8, 256],
+               AS: tensor<f32>[8, 8],
+               W: tensor<i8>[N, {weight_bytes}],
+               WS: tensor<f32>[{scale_dims}],
+               C: tensor<f32>[8, N]) {{
+  let n = ctx.block.x * 64
+  C[:, n :+ 64] = {name}(A[:, :], AS[:, :], W[n :+ 64, :], WS[{scale_slice}])
 }}
 """
 
@@ -186,17 +189,19 @@ def family_example(fmt: Format, family: Family) -> str:
     name = f"{fmt.name}_{family.value}"
     rows, columns = EXAMPLE_TILE[family]
     tables = fmt.tables[family]
-    table_params = "".join(f", {t.name.upper()}: tensor<i8>[1, {t.table.size}]" for t in tables)
+    table_params = "".join(f"               {t.name.upper()}: tensor<i8>[1, {t.table.size}],\n" for t in tables)
     table_args = "".join(f", {t.name.upper()}[:, :]" for t in tables)
-    span = f"pn * {columns} :+ {columns}, :"
+    span = f"n :+ {columns}"
     return f"""\
 @launch(256)
 @aligned(N = {columns})
-kernel project(A: tensor<i8>[{rows}, 512], AS: tensor<f32>[{rows}, 16],
-               QB: tensor<i8>[N, {2 * fmt.block_bytes}], D: tensor<f16>[N, 2]{table_params},
-               C: tensor<f32>[{rows}, N]) {{
-  let pn = ctx.block.x
-  C[:, pn * {columns} :+ {columns}] = {name}(A[:, :], AS[:, :], QB[{span}], D[{span}]{table_args})
+kernel project(A: tensor<i8>[{rows}, 512],
+               AS: tensor<f32>[{rows}, 16],
+               QB: tensor<i8>[N, {2 * fmt.block_bytes}],
+               D: tensor<f16>[N, 2],
+{table_params}               C: tensor<f32>[{rows}, N]) {{
+  let n = ctx.block.x * {columns}
+  C[:, {span}] = {name}(A[:, :], AS[:, :], QB[{span}, :], D[{span}, :]{table_args})
 }}
 """
 

@@ -21,8 +21,11 @@ SEARCHED = (
     "  A[row :+ TILE, :] = A[row :+ TILE, :] * 2.0\n}\n"
 )
 QGEMM = (
-    "kernel example(A: tensor<i8>[128, 512], AS: tensor<f32>[128, 16], QB: tensor<i8>[64, 288],\n"
-    "               D: tensor<f16>[64, 2], C: tensor<f32>[128, 64]) {\n"
+    "kernel example(A: tensor<i8>[128, 512],\n"
+    "               AS: tensor<f32>[128, 16],\n"
+    "               QB: tensor<i8>[64, 288],\n"
+    "               D: tensor<f16>[64, 2],\n"
+    "               C: tensor<f32>[128, 64]) {\n"
     "  C[:, :] = q4k_qgemm_t(A[:, :], AS[:, :], QB[:, :], D[:, :])\n}\n"
 )
 
@@ -84,7 +87,8 @@ CODES: tuple[Code, ...] = (
         "a search space too large to build",
         ATTRIBUTES,
         "The choices of all names are combined, and every combination is a kernel of its own.",
-        "@autotune(TILE in [64, 128], " + ", ".join(f"P{i} in [1, 512]" for i in range(8)) + ")\n" + SEARCHED,
+        "@autotune(TILE in [64, 128], P0 in [1, 512], P1 in [1, 512], P2 in [1, 512], P3 in [1, 512],\n"
+        "          P4 in [1, 512], P5 in [1, 512], P6 in [1, 512], P7 in [1, 512])\n" + SEARCHED,
         "@autotune(TILE in [64, 128])\n" + SEARCHED,
     ),
     Code(

@@ -69,7 +69,8 @@ CODES: tuple[Code, ...] = (
         "endless-loop",
         "a loop that does not end",
         "Statements",
-        "A run has a limit on instructions. A `while` ends when its condition fails, which only an"
+        "A run has a limit on instructions, which `--max-instructions` of `phobos run` and `max_instructions` of a"
+        " launch raise. A `while` ends when its condition fails, which only an"
         " assignment in its body or another block can bring about; a `for` whose step is not positive never"
         " ends.",
         "kernel example(C: tensor<f32>[1]) {\n  var i = 0\n  while i < 4 {\n    C[0] = 1.0\n  }\n}\n",

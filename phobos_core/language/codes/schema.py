@@ -36,7 +36,6 @@ def statements(body: str) -> str:
     """A kernel around a few lines: it reads matrices A and B, writes a matrix C, and has a scalar n."""
     lines = "".join(f"  {line}\n" if line else "\n" for line in body.strip("\n").split("\n"))
     return (
-        "kernel example(A: tensor<f32>[64, 64], B: tensor<f32>[64, 64],\n"
-        "               C: tensor<f32>[64, 64], n: i32) {\n"
+        "kernel example(A: tensor<f32>[64, 64], B: tensor<f32>[64, 64], C: tensor<f32>[64, 64], n: i32) {\n"
         f"{lines}}}\n"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phobos_core.language.codes.schema import Code, statements
 
-DEEP = 300
+DEEP = 600
 LEXICAL = "Lexical"
 
 CODES: tuple[Code, ...] = (

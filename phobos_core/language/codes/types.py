@@ -25,8 +25,8 @@ CODES: tuple[Code, ...] = (
         "a shaped type where it may not stand",
         TYPES,
         "A tensor is global memory and only a kernel parameter; a tile is shared memory of the CTA and only a local.",
-        "kernel example(t: tile<f32>[64, 64]) {\n}\n",
-        "kernel example(t: tensor<f32>[64, 64]) {\n}\n",
+        "kernel example(t: tile<f32>[64, 64]) {}\n",
+        "kernel example(t: tensor<f32>[64, 64]) {}\n",
     ),
     Code(
         "bool-storage",
@@ -41,8 +41,8 @@ CODES: tuple[Code, ...] = (
         "a scalar of an unsigned type",
         TYPES,
         "u8, u16 and u32 are storage for tensors and tiles. A scalar read from them is an index.",
-        "kernel example(n: u8) {\n}\n",
-        "kernel example(n: i32) {\n}\n",
+        "kernel example(n: u8) {}\n",
+        "kernel example(n: i32) {}\n",
     ),
     Code(
         "unsigned-arithmetic",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# The bytes that one lane accesses at most.
+WIDEST = 16
+
 
 @dataclass(frozen=True, slots=True)
 class BankUse:

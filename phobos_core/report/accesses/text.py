@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from phobos_core.report.accesses.model import MemoryAccess
-from phobos_core.report.accesses.uses import WIDEST
+from phobos_core.report.accesses.model import WIDEST, MemoryAccess
 
 _VERBS = {"load": "loads", "store": "stores", "copy": "copies", "atomic": "updates"}
 

@@ -18,9 +18,8 @@ from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowFold
 from phobos_core.ir.tree import INNER, buffer_of, stages_of
 from phobos_core.ir.types import Cyclic, MemType, TileType, ViewType
 from phobos_core.language.types import ScalarType
+from phobos_core.report.accesses.model import WIDEST
 from phobos_core.report.accesses.sites import Kind, Space
-
-WIDEST = 16
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from itertools import groupby
 from phobos_core.report.sass.flow import BasicBlock, Loop, basic_blocks, loops, predicate_of
 from phobos_core.report.sass.listing import Instruction, Listing
 from phobos_core.report.sass.model import AccessCode, Code, LineCode, LoopCode
-from phobos_core.report.sass.opcodes import ACCESSES, LOCAL_ACCESSES, bits, math_share, mix
+from phobos_core.report.sass.opcodes import ACCESSES, LOCAL_ACCESSES, bits, happens, math_share, mix
 
 
 def analyze(listing: Listing) -> Code:
@@ -61,6 +61,7 @@ def _most_live(instructions: Sequence[Instruction]) -> int | None:
 
 def _accesses(instructions: Sequence[Instruction], kinds: Collection[str]) -> tuple[AccessCode, ...]:
     """By line and then in the order of first appearance."""
-    counted = Counter((each.line, each.base, bits(each)) for each in instructions if each.base in kinds)
+    accesses = [each for each in instructions if each.base in kinds and happens(each)]
+    counted = Counter((each.line, each.base, bits(each)) for each in accesses)
     found = [AccessCode(line, base, width, count) for (line, base, width), count in counted.items()]
     return tuple(sorted(found, key=lambda access: access.line or 0))

@@ -67,11 +67,25 @@ def _by_line(
 
 def _by_address(listing: Listing, rows: Mapping[int, str]) -> Iterator[str]:
     yield from _heading("by address, with the source line")
+    for label, each in _in_order(listing):
+        yield label if each is None else f"{_known(each.line):>5}{rows[each.address][5:]}"
+
+
+def by_address(listing: Listing) -> Iterator[tuple[str, Instruction | None]]:
+    """The rows without their source lines, each with its instruction; None for the label of one that is jumped to."""
+    blocks = basic_blocks(listing.instructions)
+    names = innermost(blocks, loops(blocks))
+    for label, each in _in_order(listing):
+        yield (label if each is None else _row(each, names[each.address]).strip()), each
+
+
+def _in_order(listing: Listing) -> Iterator[tuple[str, Instruction | None]]:
+    """The instructions in the order of their addresses, and before each that is jumped to its label."""
     targets = {target for each in listing.instructions for target in each.targets}
     for each in listing.instructions:
         if each.address in targets:
-            yield f"0x{each.address:x}:"
-        yield f"{_known(each.line):>5}{rows[each.address][5:]}"
+            yield f"0x{each.address:x}:", None
+        yield "", each
 
 
 def _row(instruction: Instruction, loop: str) -> str:

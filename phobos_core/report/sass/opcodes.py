@@ -62,7 +62,18 @@ _WIDTHS = MappingProxyType({"U8": 8, "S8": 8, "U16": 16, "S16": 16, "64": 64, "1
 _MATRIX_BITS = 32  # of one 8 x 8 matrix of 16-bit elements, for each thread of a warp
 
 
+# A guard that never holds: the assembler keeps the hardware's rules by such instructions, `@!PT LDS RZ, [RZ]` is one.
+_NEVER = "@!PT"
+
+
+def happens(instruction: Instruction) -> bool:
+    """Whether it does anything but take its place."""
+    return instruction.guard != _NEVER
+
+
 def class_of(instruction: Instruction) -> str:
+    if not happens(instruction):
+        return OTHER
     # Moves in disguise: `HFMA2 R0, -RZ, RZ, high, low` loads a constant, `HADD2.F32 R0, -RZ, R1.H0_H0` converts a half.
     if instruction.base in ("HFMA2", "HADD2") and instruction.operands.split(", ")[1:2] == ["-RZ"]:
         return OTHER

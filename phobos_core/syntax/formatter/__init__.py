@@ -8,20 +8,25 @@ comments and the blank lines alone, so that formatting twice is formatting once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from tree_sitter import Node
+import tree_sitter
+from tree_sitter import Node, Query, QueryCursor
 
+from phobos_core.syntax.convert import COMMENT, LANGUAGE
 from phobos_core.syntax.formatter.document import Line, layout
 from phobos_core.syntax.formatter.expressions import Spelling, comment_text
 from phobos_core.syntax.formatter.lines import text_of
-from phobos_core.syntax.source import Parser, SourceFile, parse
+from phobos_core.syntax.source import SourceFile, parse
 
 INDENT = 2
 WIDTH = 100
 # Tokens that only tell where a statement ends.
 SEPARATORS = frozenset({";", "\n", "\r\n", "\r"})
+# What stands between tokens: white space, as the grammar has it, and semicolons.
+BETWEEN = " \t\r\n\v\f;\ufeff"
+ALL_COMMENTS = Query(LANGUAGE, "(comment) @comment")
 
 
 class CannotFormat(ValueError):
@@ -39,15 +44,27 @@ def format_file(file: SourceFile) -> bytes:
         raise CannotFormat("the file has a syntax error")
     lines = _File(file.text, file.tree.root_node).lines()
     result = text_of(lines, _newline(file.text)).encode("utf-8", "surrogateescape")
-    if _kept(result) != _kept(file.text):
+    if not _same(file, result):
         raise AssertionError("the formatter changed a token or a comment")
     return result
 
 
-def _kept(text: bytes) -> list[bytes]:
-    """What formatting keeps: the tokens, without the semicolons that a line end stands for, and the comments."""
-    root = Parser().parse(text).tree.root_node
-    return [text[token.start_byte : token.end_byte].rstrip() for token in _tokens(root)]
+def _same(before: SourceFile, text: bytes) -> bool:
+    """Whether a text has the tokens and comments of a file: the same characters but for white space and the semicolons
+    that a line end stands for, and with them the same tree."""
+    if _characters(text) != _characters(before.text):
+        return False
+    root = tree_sitter.Parser(LANGUAGE).parse(text).root_node
+    return not root.has_error and _shape(root) == _shape(before.tree.root_node)
+
+
+def _characters(text: bytes) -> bytes:
+    return text.replace("\ufeff".encode(), b"").translate(None, b" \t\r\n\v\f;")
+
+
+def _shape(root: Node) -> str:
+    """The tree without its comments, which belong to what they stand in, before a line end or after it."""
+    return str(root).replace(" (comment)", "")
 
 
 def _newline(text: bytes) -> str:
@@ -55,15 +72,18 @@ def _newline(text: bytes) -> str:
     return "\r\n" if end > 0 and text[end - 1 : end] == b"\r" else "\n"
 
 
-def _tokens(node: Node) -> Iterator[Node]:
-    """Tokens and comments in order, without what only separates statements."""
-    pending = [node]
-    while pending:
-        node = pending.pop()
-        if node.child_count:
-            pending += reversed(node.children)
-        elif node.type not in SEPARATORS and node.end_byte > node.start_byte:
-            yield node
+def _comments(text: bytes, root: Node) -> dict[int, list[Node]]:
+    """The comments after each token, by where it ends; after 0 those that come first."""
+    found: dict[int, list[Node]] = {}
+    last = end = 0
+    comments = QueryCursor(ALL_COMMENTS).captures(root).get("comment", [])
+    # The order of what a query finds is nowhere promised.
+    for comment in sorted(comments, key=lambda node: node.start_byte):
+        code = text[end : comment.start_byte].decode("utf-8", "surrogateescape").rstrip(BETWEEN)
+        last = end + len(code.encode("utf-8", "surrogateescape")) if code else last
+        found.setdefault(last, []).append(comment)
+        end = comment.end_byte
+    return found
 
 
 class _File:
@@ -80,13 +100,7 @@ class _File:
         self._row = 0
         self._opened = True
         self._boundary = 0
-        self._comments: dict[int, list[Node]] = {}
-        last = 0
-        for token in _tokens(root):
-            if token.type == "comment":
-                self._comments.setdefault(last, []).append(token)
-            else:
-                last = token.end_byte
+        self._comments = _comments(text, root)
         self._spelling = Spelling(text, self._comments)
 
     def lines(self) -> list[Line]:
@@ -190,7 +204,7 @@ class _File:
 
 
 def _without_comments(node: Node) -> list[Node]:
-    return [child for child in node.children if child.type != "comment"]
+    return [child for child in node.children if child.kind_id != COMMENT]
 
 
 def _braces(block: Node) -> tuple[Node, Node]:

@@ -74,14 +74,23 @@ class Line:
 
 
 def concat(*parts: Document) -> Document:
-    return parts[0] if len(parts) == 1 else Concat(parts)
+    """Pieces of text become one."""
+    try:
+        return "".join(parts)  # type: ignore[arg-type]  # most often they are all text, and asking first takes longer
+    except TypeError:
+        return Concat(parts)
+
+
+def group(body: Document) -> Document:
+    """Text has nothing to break."""
+    return body if isinstance(body, str) else Group(body)
 
 
 def joined(items: Iterable[Document], separator: Document) -> Document:
     parts: list[Document] = []
     for item in items:
         parts += [separator, item] if parts else [item]
-    return Concat(tuple(parts))
+    return concat(*parts)
 
 
 # What is left to write: the indentation of its lines, whether it is written on one line, and the document.
@@ -110,8 +119,10 @@ def layout(document: Document, indent: int, width: int) -> list[Line]:
                 todo.append((at + columns, flat, body))
             case Align(body):
                 todo.append((writer.column, flat, body))
+            case Group(body) if not flat and (line := _on_one_line(width - writer.column, body, todo)) is not None:
+                writer.text(line)
             case Group(body):
-                todo.append((at, flat or _fits(width - writer.column, body, todo), body))
+                todo.append((at, flat, body))
             case Fill(items):
                 _fill(items, at, flat, width, writer, todo)
     return writer.finished()
@@ -123,21 +134,50 @@ def _fill(items: tuple[Document, ...], at: int, flat: bool, width: int, writer: 
     if rest:
         second = rest[0]
         todo.append((at, flat, Fill(tuple(rest))))
-        beside = flat or _fits(width - writer.column - 1, concat(first, Break(), second), ())
+        beside = flat or _fits(width - writer.column - 1, Concat((first, Break(), second)))
         todo.append((at, beside, Break()))
-    todo.append((at, flat or _fits(width - writer.column, first, ()), first))
+    todo.append((at, flat or _fits(width - writer.column, first), first))
 
 
-def _fits(room: int, document: Document, after: Iterable[_Todo]) -> bool:
-    """Whether the document fits on one line, with what follows it up to the next line end."""
-    rest = list(after)
-    todo: list[_Todo] = [(0, True, document)]
-    while room >= 0:
-        if not todo:
-            if not rest:
-                return True
-            todo.append(rest.pop())
-        _, flat, part = todo.pop()
+def _fits(room: int, document: Document) -> bool:
+    return _on_one_line(room, document, ()) is not None
+
+
+def _on_one_line(room: int, document: Document, after: Iterable[_Todo]) -> str | None:
+    """The document on one line, if that fits with what follows it up to the next line end."""
+    text = _flat(document)
+    if text is None or len(text) > room or not _follows(room - len(text), after):
+        return None
+    return text
+
+
+def _flat(document: Document) -> str | None:
+    """Without line ends; a comment ends its line."""
+    parts: list[str] = []
+    todo: list[Document] = [document]
+    while todo:
+        part = todo.pop()
+        match part:
+            case str():
+                parts.append(part)
+            case Concat(pieces):
+                todo += reversed(pieces)
+            case Break():
+                parts.append(" ")
+            case Group(body) | Align(body) | Nest(_, body):
+                todo.append(body)
+            case Fill(items):
+                todo.append(joined(items, " "))
+            case Comment() | OwnLine():
+                return None
+    return "".join(parts)
+
+
+def _follows(room: int, after: Iterable[_Todo]) -> bool:
+    """Whether what is left to write fits up to the next line end."""
+    todo = list(after)
+    while todo and room >= 0:
+        at, flat, part = todo.pop()
         match part:
             case str():
                 room -= len(part)
@@ -148,12 +188,12 @@ def _fits(room: int, document: Document, after: Iterable[_Todo]) -> bool:
             case Comment() | OwnLine():
                 return not flat
             case Concat(parts):
-                todo += [(0, flat, each) for each in reversed(parts)]
+                todo += [(at, flat, each) for each in reversed(parts)]
             case Nest(_, body) | Align(body) | Group(body):
-                todo.append((0, flat, body))
+                todo.append((at, flat, body))
             case Fill(items):
-                todo.append((0, flat, joined(items, Break())))
-    return False
+                todo.append((at, flat, joined(items, Break())))
+    return room >= 0
 
 
 class _Writer:

@@ -5,11 +5,12 @@ A comment inside stands where it stood, after the token before it, and ends its 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from tree_sitter import Node
 
 from phobos_core.language.operators import BINARY
+from phobos_core.syntax.convert import COMMENT
 from phobos_core.syntax.formatter.document import (
     Align,
     Break,
@@ -21,6 +22,7 @@ from phobos_core.syntax.formatter.document import (
     Nest,
     OwnLine,
     concat,
+    group,
     joined,
 )
 
@@ -54,18 +56,20 @@ class Spelling:
         return _SPELLINGS.get(node.type, Spelling._together)(self, node)
 
     def _token(self, node: Node) -> Document:
-        text = self._text[node.start_byte : node.end_byte].decode("utf-8")
-        if node.end_byte == self._last:
+        end = node.end_byte
+        text = self._text[node.start_byte : end].decode("utf-8")
+        comments = self._comments.get(end)
+        if comments is None or end == self._last:
             return text
         row = node.end_point.row
         found: list[Document] = [text]
-        for comment in self._comments.get(node.end_byte, ()):
+        for comment in comments:
             beside = comment.start_point.row == row
             found.append((Comment if beside else OwnLine)(comment_text(self._text, comment)))
         return concat(*found)
 
-    def _children(self, node: Node) -> Iterator[Node]:
-        return (child for child in node.children if child.type != "comment")
+    def _children(self, node: Node) -> list[Node]:
+        return [child for child in node.children if child.kind_id != COMMENT]
 
     def _together(self, node: Node) -> Document:
         return concat(*map(self.of, self._children(node)))
@@ -91,7 +95,7 @@ class Spelling:
             if child.type == ",":
                 items[-1] = concat(items[-1], self.of(child))
             else:
-                items.append(Group(self.of(child)))
+                items.append(group(self.of(child)))
         return self.of(first), tuple(items), self.of(last)
 
     def _parenthesized(self, node: Node) -> Document:
@@ -121,11 +125,11 @@ class Spelling:
 
     def _operand(self, node: Node) -> Document:
         document = self.of(node)
-        return Group(document) if node.type == "binary_expression" else document
+        return group(document) if node.type == "binary_expression" else document
 
     def _range(self, node: Node) -> Document:
         """`s : e`, but `s:` and `:e`."""
-        parts = list(self._children(node))
+        parts = self._children(node)
         return (self._spaced if len(parts) == 3 else self._together)(node)
 
     def _named(self, node: Node) -> Document:
@@ -164,7 +168,8 @@ _TIGHT_BEFORE = frozenset({"<", ">", "(", ")", ",", "arguments"})
 
 
 def comment_text(text: bytes, comment: Node) -> str:
-    return text[comment.start_byte : comment.end_byte].decode("utf-8", "surrogateescape").rstrip()
+    """Without the white space at its end; a character that only Unicode calls white space is its own."""
+    return text[comment.start_byte : comment.end_byte].rstrip().decode("utf-8", "surrogateescape")
 
 
 _SPELLINGS: Mapping[str, Callable[[Spelling, Node], Document]] = {

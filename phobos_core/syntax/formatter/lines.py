@@ -23,7 +23,7 @@ def _aligned(lines: Sequence[Line]) -> Iterator[str]:
         column = max(_width(line) for line in lines[start:end]) + GAP
         for line in lines[start:end]:
             code = " " * line.indent + line.code
-            yield f"{code.ljust(column)}{line.comment}".rstrip() if line.code else (code + line.comment).rstrip()
+            yield (f"{code.ljust(column)}{line.comment}" if line.code else code + line.comment).rstrip(" ")
         start = end
 
 
