@@ -100,6 +100,7 @@ class Measurer:
         found: list[Measured] = []
         tried: dict[Atom, None] = {}
         sampled = False
+        ended = 0
         while pending:
             case = pending.pop()
             try:
@@ -109,12 +110,14 @@ class Measurer:
                 return Measured(site, self._lanes(site), False, None, atoms, unknown=str(why))
             except Need as need:
                 more, some = self._cases(site, case, need)
-                if len(pending) + len(found) + len(more) > _MOST_CASES:
-                    more, some = [more[0], more[-1]], True
+                if len(pending) + ended + len(more) > _MOST_CASES:
+                    # One case goes on as one, so that what it needs further costs a step each.
+                    more, some = [more[0 if ended % 2 else -1]], True
                 sampled = sampled or some
                 tried[need.atom] = None
                 pending += more
                 continue
+            ended += 1
             if seen is not None:
                 found.append(seen)
         return _joined(found, tuple(dict.fromkeys(a.name for a in tried if a.name)), sampled) if found else None
