@@ -113,17 +113,26 @@ def control_flow(kernel: Kernel) -> ControlFlow:
 
 
 def immediate_postdominators(successors: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Dominators of the reversed graph (Cooper, Harvey and Kennedy); EXIT where nothing else postdominates.
+    """EXIT where nothing else postdominates.
 
-    A block from which no path ends (an endless loop) has no postdominator and gets EXIT too.
+    From a block of an endless loop no path ends: there the loop's header stands for the end, so that threads that part
+    in the loop meet in every turn. Elsewhere a path into such a loop counts for nothing.
     """
     exit_node = len(successors)
     forward = [[exit_node if s == EXIT else s for s in each] for each in successors]
-    backward: list[list[int]] = [[] for _ in range(exit_node + 1)]
-    for source, targets in enumerate(forward):
-        for target in targets:
-            backward[target].append(source)
-    order = _postorder(backward, exit_node)
+    ending = _postdominators(forward)
+    headers = _endless(forward, exit_node)
+    if headers:
+        closed = [[*each, exit_node] if node in headers else each for node, each in enumerate(forward)]
+        ending = {**_postdominators(closed), **ending}
+    found = [ending.get(node, exit_node) for node in range(exit_node)]
+    return tuple(EXIT if node == exit_node else node for node in found)
+
+
+def _postdominators(forward: Sequence[Sequence[int]]) -> dict[int, int]:
+    """Dominators of the reversed graph (Cooper, Harvey and Kennedy), of the nodes that lead to the last one."""
+    exit_node = len(forward)
+    order = _postorder(_reversed(forward), exit_node)
     rank = {node: at for at, node in enumerate(order)}
     parent: dict[int, int] = {exit_node: exit_node}
 
@@ -148,11 +157,31 @@ def immediate_postdominators(successors: Sequence[Sequence[int]]) -> tuple[int, 
             if parent.get(node) != new:
                 parent[node] = new
                 changed = True
-    found = [parent.get(node, exit_node) for node in range(exit_node)]
-    return tuple(EXIT if node == exit_node else node for node in found)
+    return parent
 
 
-def _postorder(graph: list[list[int]], root: int) -> list[int]:
+def _reversed(forward: Sequence[Sequence[int]]) -> list[list[int]]:
+    backward: list[list[int]] = [[] for _ in range(len(forward) + 1)]
+    for source, targets in enumerate(forward):
+        for target in targets:
+            backward[target].append(source)
+    return backward
+
+
+def _endless(forward: Sequence[Sequence[int]], exit_node: int) -> list[int]:
+    """The first block in the text of each set of blocks that all lead to each other and nowhere else."""
+    backward = _reversed(forward)
+    left = set(range(exit_node)) - set(_postorder(backward, exit_node))
+    headers = []
+    while left:
+        # Those that the block with the fewest ahead of it leads to lead back to it.
+        last = min((set(_postorder(forward, node)) for node in sorted(left)), key=len)
+        headers.append(min(last))
+        left -= set(_postorder(backward, min(last)))
+    return headers
+
+
+def _postorder(graph: Sequence[Sequence[int]], root: int) -> list[int]:
     order: list[int] = []
     seen = {root}
     stack = [(root, iter(graph[root]))]

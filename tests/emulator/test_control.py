@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from phobos_core.emulator import launch
+from phobos_core.emulator import EmulatorFault, launch
 from phobos_core.emulator.cfg import EXIT, control_flow, immediate_postdominators
 from phobos_core.emulator.parser import parse
 
@@ -146,6 +146,9 @@ def test_postdominators_of_a_diamond_and_a_loop() -> None:
     assert immediate_postdominators([(1, 2), (EXIT,), (EXIT,)]) == (EXIT, EXIT, EXIT)
     # A loop that never ends postdominates nothing and breaks nothing.
     assert immediate_postdominators([(1, 2), (1,), (EXIT,)]) == (2, EXIT, EXIT)
+    # Two ways back to the header of an endless loop, and one that goes in a circle inside it.
+    assert immediate_postdominators([(1,), (2,), (1, 3), (1,)]) == (1, EXIT, 1, 1)
+    assert immediate_postdominators([(1,), (2, 3), (2, 1), (1,)]) == (1, EXIT, 1, 1)
 
 
 @pytest.mark.parametrize(
@@ -156,3 +159,13 @@ def test_the_innermost_loop_around_blocks(kernel: Kernel, inside: set[int], loop
     setp.lt.u32 %p1, %r1, 9; @%p1 bra A; ret;"""
     flow = control_flow(parse(kernel(body)).kernels["k"])
     assert flow.loop_around(inside) == loop
+
+
+def test_threads_that_part_in_an_endless_loop_meet_in_every_turn(kernel: Kernel) -> None:
+    """All of them reach the barrier: what is wrong is that the loop has no end."""
+    body = """setp.ne.u32 %p1, %t, 0;
+    HEAD: bar.sync 0; @%p1 bra HEAD; st.global.u32 [%q], %t; bra.uni HEAD;"""
+    out = np.zeros(64, np.uint32)
+    with pytest.raises(EmulatorFault) as raised:
+        launch(kernel(body, threads=64), "k", (1, 1, 1), [out], max_steps=10_000)
+    assert {each.kind for each in raised.value.result.findings} == {"endless-loop"}
