@@ -24,7 +24,7 @@ from phobos_core.report.accesses.collect import measure
 from phobos_core.report.accesses.measure import Measured, Span
 from phobos_core.runtime.arguments import bind
 from phobos_core.runtime.module import Kernel
-from tests.differential.kernels import mixed_kernels
+from tests.differential.kernels import tile_kernels
 from tests.differential.test_threads import CASES, Case
 from tests.examples.opinions import OPINIONS
 from tests.examples.test_examples import Choice, first, largest
@@ -142,7 +142,7 @@ def test_every_access_of_generated_kernels() -> None:
         derandomize="PHOBOS_EXAMPLES" not in os.environ,
         suppress_health_check=list(HealthCheck),
     )
-    @given(mixed_kernels())
+    @given(tile_kernels())
     def check(generated: Any) -> None:
         note(f"{generated.source}options {dict(generated.options)}")
         (kernel,) = phobos.compile_text(generated.source, **generated.options).values()
