@@ -24,8 +24,10 @@ from phobos_core.emulator.ptx import Instruction
 from phobos_core.emulator.schedule import Schedule
 from phobos_core.emulator.waits import hanging_grid
 
-# Polls of one group before others get a turn, and turns before a hang is looked for.
+# Polls of one group before others get a turn, fewer where blocks do not poll in step, and turns before a hang is looked
+# for.
 POLLS_PER_TURN = 64
+POLLS_UNDER_A_SCHEDULE = 4
 FIRST_SUSPICION = 16
 # Turns after which a schedule picks no more.
 LAST_AT_RANDOM = 32
@@ -124,7 +126,7 @@ class Engine:
             self.polls += block.polls
             if not go_on:
                 return
-            if self.polls > POLLS_PER_TURN:
+            if self.polls > (POLLS_PER_TURN if self.schedule is None else POLLS_UNDER_A_SCHEDULE):
                 self._yield(group, block.site)
                 return
             if self.schedule is not None and self._at_random and self.schedule.preempts():
@@ -265,7 +267,8 @@ class Engine:
         group.polled = True
         if not self.runnable:
             self._resume(self.barriers.release_complete_blocks())
-        if not self.runnable:
+        if not self.runnable or self.schedule is not None:
+            # A block that has come out of its wait does not wait for others to come out of theirs.
             self._release_joins(self._blocks_without, group)
         self.runnable.insert(0, group)
         if self.turns == self.suspicious_turn:

@@ -122,15 +122,15 @@ MIXED = Mix(
     (*FLOATS, *INTEGERS, "i8", "i8", "i8"),
     by_threads=True,
 )
-TILES_ALONE = Mix([*STATEMENTS, family], STATEMENTS, (2, 8))
+WHOLE_TILES = Mix([*STATEMENTS, family, family, family], STATEMENTS, (2, 7))
 REGISTERS = Mix([family], STATEMENTS, (1, 2), (*FLOATS, "i8"))
 APPROXIMATE_MIX = replace(MIXED, first=[*NESTED, *threads.THREADS, threads.grid_exchange])
 
 
 @st.composite
 def tile_kernels(draw: Any) -> Generated:
-    """Nothing that threads do on their own."""
-    return generate(draw, TILES_ALONE)
+    """Statements of every kind that tiles have, and nothing of single threads."""
+    return generate(draw, WHOLE_TILES)
 
 
 @st.composite
