@@ -91,7 +91,16 @@ def test_a_check_that_runs_does_not_hold_up_the_end() -> None:
         assert server.wait(5) == 0
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C reaches what is started, also where a shell has told the tests in its background to ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_signals(number: signal.Signals, status: int) -> None:
     with start(PHOBOS_LSP) as server:
