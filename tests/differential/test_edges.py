@@ -259,6 +259,28 @@ kernel k(X: tensor<f32>[P, 24], O: tensor<f32>[24, 16]) {{
 
 
 @pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("threads", [1, 7, 12, 33, 40, 64])
+def test_rows_of_a_product_folded_by_odd_numbers_of_threads(device: str, threads: int) -> None:
+    """Lanes that fold a row together are neighbours in every turn only if they divide the threads."""
+    source = f"""\
+@launch({threads})
+kernel k(A: tensor<f16>[5, 4], B: tensor<f16>[12, 4], O: tensor<f32>[5, 1], P: tensor<f32>[5, 1]) {{
+  var acc: tile<f32>[5, 12] = 0.0
+  acc += dot_t(A[:, :], B[:, :])
+  O[:, :] = rowsum(acc)
+  P[:, :] = rowmax(acc)
+}}
+"""
+    rng = np.random.default_rng(0)
+    a, b = (rng.integers(-3, 4, shape).astype(np.float16) for shape in ((5, 4), (12, 4)))
+    o, p = np.zeros((5, 1), np.float32), np.zeros((5, 1), np.float32)
+    launch(device, source, a, b, o, p)
+    product = a.astype(np.float32) @ b.T.astype(np.float32)
+    np.testing.assert_array_equal(o, product.sum(1, keepdims=True))
+    np.testing.assert_array_equal(p, product.max(1, keepdims=True))
+
+
+@pytest.mark.parametrize("device", DEVICES)
 def test_a_loop_that_carries_tiles_in_registers_is_left_early(device: str) -> None:
     source = """\
 @launch(32)
