@@ -21,6 +21,7 @@ from phobos_core.report.accesses.code import read
 from phobos_core.report.accesses.context import Context
 from phobos_core.report.accesses.forms import Atom, known, one
 from phobos_core.report.accesses.measure import Measured, Measurer
+from phobos_core.report.accesses.operations import Need
 from phobos_core.report.accesses.sites import sites
 
 HEAD = ".version 8.6\n.target sm_100\n.address_size 64\n"
@@ -339,3 +340,21 @@ def test_most_generated_addresses_are_told() -> None:
 
     count()
     assert sum(told) > 0.6 * len(told)
+
+
+def test_an_access_that_depends_on_much_is_measured_in_some_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """24 choices one after another are 16 million cases."""
+    code = read(kernel("st.shared.b32 [s], %r1;"))
+    (site,) = sites(code)
+    tried = 0
+
+    def in_case(self: Measurer, site: Any, case: Any) -> None:
+        nonlocal tried
+        tried += 1
+        assert tried < 10_000
+        if len(case) < 24:
+            raise Need(Atom("choice", f"c{len(case)}"), 0)
+
+    monkeypatch.setattr(Measurer, "_in_case", in_case)
+    assert Measurer(Context(code, {}), 64).measure(site) is None
+    assert tried > 128
