@@ -262,7 +262,7 @@ def apply_edit(arguments: list[Any], session: Session) -> Any:
     try:
         edit = get_converter().structure(arguments[0] if arguments else None, lsp.WorkspaceEdit)
     except Exception as error:  # whatever the conversion of JSON that is none stumbles over
-        raise Refused("the argument is an edit", lsp.ErrorCodes.InvalidParams) from error
+        raise Refused("the argument is no edit: pass a WorkspaceEdit", lsp.ErrorCodes.InvalidParams) from error
     session.ask(lsp.WORKSPACE_APPLY_EDIT, lsp.ApplyWorkspaceEditParams(edit))
     return None
 

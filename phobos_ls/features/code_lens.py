@@ -47,15 +47,12 @@ def _shown(snapshot: Snapshot, kernel: PlacedKernel) -> Mapping[str, int]:
     found = {}
     for attribute in kernel.ast.attributes:
         for argument in attribute.args if attribute.name.text == "autotune" else ():
-            choices = _choices(argument)
-            if choices:
-                name = argument.name.text  # type: ignore[union-attr]
+            if isinstance(argument, ast.SearchArg) and (choices := _choices(argument)):
+                name = argument.name.text
                 found[name] = wanted[name] if wanted.get(name) in choices else choices[0]
     return found
 
 
-def _choices(argument: ast.AttrArg) -> tuple[int, ...]:
-    if not isinstance(argument, ast.SearchArg):
-        return ()
+def _choices(argument: ast.SearchArg) -> tuple[int, ...]:
     choices = autotune_choices([choice.value for choice in argument.choices])
     return () if isinstance(choices, str) else choices

@@ -20,12 +20,11 @@ def missing_barrier(problem: Problem) -> Iterator[Fix]:
     for statement in problem.statements:
         yield from fix("Insert `barrier()`", problem.before(statement, "barrier()"), preferred=True, group="barrier")
     if problem.placed is not None and isinstance(problem.placed.item, ast.Function):
-        yield from _at_calls(problem)
+        yield from _at_calls(problem, problem.placed.item.name.text)
 
 
-def _at_calls(problem: Problem) -> Iterator[Fix]:
+def _at_calls(problem: Problem, name: str) -> Iterator[Fix]:
     """An expression function has no room for a statement: before the statements that call it."""
-    name = problem.placed.item.name.text  # type: ignore[union-attr]
     for kernel in problem.snapshot.kernels():
         for span, called in kernel.calls:
             if called == name and span.frame is None:
@@ -128,10 +127,13 @@ def run_operand(problem: Problem) -> Iterator[Fix]:
         for subscript in index.subscripts:
             if isinstance(subscript, ast.RangeSub) and subscript.end is not None:
                 low = "0" if subscript.start is None else problem.spelled(subscript.start)
-                length = problem.spelled(subscript.end)
-                if subscript.start is not None:
-                    both = isinstance(subscript.start, ast.IntLit) and isinstance(subscript.end, ast.IntLit)
-                    length = str(subscript.end.value - subscript.start.value) if both else f"{length} - {low}"  # type: ignore[union-attr]
+                match subscript.start, subscript.end:
+                    case None, high:
+                        length = problem.spelled(high)
+                    case ast.IntLit(value=first), ast.IntLit(value=last):
+                        length = str(last - first)
+                    case _, high:
+                        length = f"{problem.spelled(high)} - {low}"
                 yield from fix("Write it as a span", problem.replace(subscript, f"{low} :+ {length}"), preferred=True)
     sums = (c for c in problem.around(ast.Call) if isinstance(c.callee, ast.Name) and c.callee.text == "sum")
     call = next(sums, None)

@@ -340,7 +340,7 @@ def test_no_explanation(arguments: tuple[Any, ...]) -> None:
 @pytest.mark.parametrize("arguments", [(), (3,), ({"changes": 4},)])
 def test_an_edit_that_is_none(arguments: tuple[Any, ...]) -> None:
     with wire() as wired:
-        assert refused(wired, "phobos.applyEdit", *arguments) == "the argument is an edit"
+        assert refused(wired, "phobos.applyEdit", *arguments) == "the argument is no edit: pass a WorkspaceEdit"
 
 
 def test_every_lens_has_a_command_that_the_server_announces() -> None:
