@@ -2,7 +2,8 @@
 registers and the general one, all of them in memory.
 
 Hypothesis draws the kernels. `PHOBOS_EXAMPLES=5000` makes the tests that use `for_examples` long runs, of a new seed
-each time; a failure names its seed, and `PHOBOS_SEED` repeats it.
+each time; a failure names its seed, and `PHOBOS_SEED` repeats it. Shrinking a failure can take as long as the run:
+`PHOBOS_SHRINK=0` shows it as it was found.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from secrets import randbelow
 from typing import Any, TypeVar
 
 import numpy as np
-from hypothesis import HealthCheck, given, note, seed, settings
+from hypothesis import HealthCheck, Phase, given, note, seed, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
@@ -28,13 +29,14 @@ T = TypeVar("T")
 Arrays = dict[str, NDArray[Any]]
 LONG = os.environ.get("PHOBOS_EXAMPLES")
 SEED = int(os.environ.get("PHOBOS_SEED", randbelow(2**32) if LONG else 0))
+PHASES = [phase for phase in Phase if phase != Phase.shrink or os.environ.get("PHOBOS_SHRINK") != "0"]
 
 
 def for_examples(strategy: st.SearchStrategy[T], count: int, check: Callable[[T], None]) -> None:
     number = int(LONG or count)
 
     @seed(SEED)
-    @settings(max_examples=number, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=number, phases=PHASES, deadline=None, database=None, suppress_health_check=list(HealthCheck))
     @given(strategy)
     def run(example: T) -> None:
         note(f"PHOBOS_SEED={SEED} PHOBOS_EXAMPLES={number} repeats this run")
