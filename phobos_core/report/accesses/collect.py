@@ -82,7 +82,7 @@ def _access(measured: Measured, uses: Uses) -> MemoryAccess:
         banks=BankUse(banks.phases, banks.passes, banks.degree) if banks else None,
         sectors=_sectors(touched.bytes, touched.touched) if touched else None,
         depends_on=measured.depends_on if _varies(measured) else (),
-        sampled=measured.sampled,
+        sampled=measured.sampled or measured.apart,
         unknown=measured.unknown,
     )
 
