@@ -19,7 +19,7 @@ from tests.differential.declarations import (
     recap,
 )
 from tests.differential.expressions import anchored, condition, expression, read, slice_of
-from tests.differential.program import CAP, Place, Program, clamped, is_float, literal
+from tests.differential.program import CAP, UNSIGNED, Place, Program, clamped, is_float, literal
 
 MOST_ELEMENTS = 1100  # of a tile that is assigned: keeps a run short
 
@@ -33,14 +33,16 @@ def assign(p: Program) -> None:
     if not targets:
         return declare_computed(p)
     target = p.pick(targets)
-    element = target.element
+    unsigned = target.element in UNSIGNED
+    # What is stored to unsigned storage is computed with a sign.
+    element = p.pick(["i32", "i64"]) if unsigned else target.element
     if p.chance() or target.kind == "view":
         shape = tuple(p.integer(1, min(extent, 16)) for extent in target.shape)
         place = slice_of(p, target, shape)
     else:
         shape, place = target.shape, target.name
     form = p.pick(["value", "value", "literal", "row", "accumulate", "operator", "where", "converted"])
-    if form == "literal":
+    if form == "literal" and not unsigned:
         p.emit(f"{place} = {literal(p.integer(-2, 2), element)}")
     elif form == "where":
         branch = clamped(anchored(p, element, shape), element)
@@ -51,7 +53,7 @@ def assign(p: Program) -> None:
         p.emit(f"{place} = {text}")
     elif form == "row" and (found := read(p, element, tuple(1 if p.chance() else n for n in shape))):
         p.emit(f"{place} = {found.text}")
-    elif form in ("accumulate", "operator") and place == target.name:
+    elif form in ("accumulate", "operator") and place == target.name and not unsigned:
         value = clamped(expression(p, element, shape, 1), element)
         operator = p.pick(["+=", "-=", "*="] if is_float(element) else ["+=", "-=", "*=", "&=", "|=", "^="])
         p.emit(f"{place} {operator} {value.text}")
@@ -201,7 +203,9 @@ def accumulate(p: Program) -> None:
         names = [p.fresh("a"), p.fresh("b")]
         for name, q, row, count in zip(names, (a, b), rows, (m, n), strict=True):
             p.emit(f"{keyword} {name} = {q.name}[{row} :+ {count}, {variable} :+ {k}]")
-            p.places.append(Place(name, element, (count, k), "tile" if keyword == "var" else "view", keyword == "var"))
+            tile = keyword == "var"
+            kind = "tile" if tile else "view"
+            p.places.append(Place(name, element, (count, k), kind, tile, inside=tile or p.in_range))
         if p.chance(3):
             body(p, 1)
             p.settle()
