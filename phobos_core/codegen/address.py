@@ -12,8 +12,11 @@ from collections.abc import Iterator, Sequence
 from phobos_core.codegen import index
 from phobos_core.codegen.context import Context, Memory, Turning, Window
 from phobos_core.codegen.index import Coord
-from phobos_core.codegen.memory import GLOBAL, advanced, bytes_of, stage_offset
+from phobos_core.codegen.memory import GLOBAL, SHARED, advanced, bytes_of, stage_offset
 from phobos_core.ir.integers import Linear
+
+# By as much an access to shared memory can multiply a part of its address.
+_SHIFTED = 16
 
 
 def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
@@ -99,7 +102,7 @@ def _parts(cg: Context, memory: Memory, at: Sequence[Coord]) -> Iterator[str]:
         if coord.base is None:
             continue
         if isinstance(stride, int):
-            yield _distance(cg, coord, stride * memory.element.bytes)
+            yield _distance(cg, coord, stride * memory.element.bytes, memory.space)
         else:
             base = index.resized(cg, coord.base, "i32", "i64", "zext")
             yield index.mul(cg, "i64", base, _pitch(cg, memory, stride))
@@ -110,9 +113,17 @@ def _pitch(cg: Context, memory: Memory, stride: int | str) -> str:
     return bytes_of(cg, memory, str(stride))
 
 
-def _distance(cg: Context, coord: Coord, stride: int) -> str:
-    """The bytes from 0 to the coordinate's base as an i64 operand, computed in 32 bits where they fit."""
+def _distance(cg: Context, coord: Coord, stride: int, space: int) -> str:
+    """The bytes from 0 to the coordinate's base as an i64 operand, computed in 32 bits where they fit.
+
+    ptxas joins a shift to the sum that takes it, in each turn of a loop, and so keeps the sum out of the address of an
+    access to shared memory unless that can shift as far itself.
+    """
     assert coord.base is not None
     if coord.limit * stride < 1 << 31:
+        if space == SHARED and stride > _SHIFTED:
+            masked = index.masked_multiple(cg, coord.base, stride)
+            if masked is not None:
+                return index.resized(cg, masked, "i32", "i64", "zext")
         return index.resized(cg, index.mul(cg, index.COORD, coord.base, str(stride)), "i32", "i64", "zext")
     return index.mul(cg, "i64", index.resized(cg, coord.base, "i32", "i64", "zext"), str(stride))

@@ -6,6 +6,7 @@ of them. All runs of a group are evaluated before the first is stored, so that t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from phobos_core.codegen import access, index, memory
@@ -13,6 +14,7 @@ from phobos_core.codegen.address import address
 from phobos_core.codegen.context import Context, Window
 from phobos_core.codegen.evaluate import Evaluation, Place
 from phobos_core.codegen.index import Coord
+from phobos_core.codegen.memory import row_major
 from phobos_core.codegen.tree import cost
 from phobos_core.codegen.writer import ROLLED
 from phobos_core.ir.module import Op, Value
@@ -62,8 +64,22 @@ def _group(cg: Context, target: Window, value: Value, vector: int, turns: list[C
     for turn, place in zip(turns, places, strict=True):
         evaluation.run = turn.offset
         results.append(evaluation.at(value, place, vector))
+    if (line := in_line(cg, target)) is not None:
+        target, places = line, [run_place(cg, line.shape, vector, turn) for turn in turns]
     for place, result in zip(places, results, strict=True):
         store_run(cg, target, place, result, vector)
+
+
+def in_line(cg: Context, target: Window) -> Window | None:
+    """All of a buffer without gaps as one row, where its runs lie in the order of their numbers: tiles of any shape are
+    then swept at the same distance from where they begin."""
+    memory = target.memory
+    whole = all(cg.scalars[offset] == "0" for offset in target.offsets) and not any(target.bounds)
+    if len(target.shape) < 2 or not whole or memory.strides != row_major(target.shape):
+        return None
+    return replace(
+        target, memory=replace(memory, strides=(1,)), offsets=target.offsets[:1], shape=(prod(target.shape),), bounds=(None,)
+    )
 
 
 def store_run(cg: Context, target: Window, place: Place, operand: str, width: int, condition: str = "true") -> None:
@@ -78,6 +94,8 @@ def run_place(cg: Context, shape: tuple[int, ...], vector: int, turn: Coord) -> 
         return ()
     row_runs = shape[-1] // vector
     thread = index.thread(cg)
+    if len(shape) == 1:
+        return (index.scaled(cg, index.total(cg, thread, index.scaled(cg, turn, threads)), vector),)
     if row_runs % threads == 0:
         # A whole number of turns a row: each turn stays in one row.
         row, part = index.divided(cg, turn, row_runs // threads)
