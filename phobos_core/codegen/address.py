@@ -8,6 +8,7 @@ takes first what the loops change least, which is then computed before them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from phobos_core.codegen import index
 from phobos_core.codegen.context import Context, Memory, Turning, Window
@@ -43,8 +44,51 @@ def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
     return advanced(cg, memory, pointer, str(constant * memory.element.bytes))
 
 
+def either(
+    cg: Context, condition: str, a: tuple[Window, Sequence[Coord]], b: tuple[Window, Sequence[Coord]]
+) -> str:
+    """The pointer to an element of the one window where the condition holds, elsewhere of the other, whose memory is
+    alike and whose coordinates have no offsets. Where both move with a loop it is chosen before that."""
+    (one, at_one), (other, at_other) = a, b
+    memory = one.memory
+    type = f"ptr addrspace({memory.space})"
+    courses = [_course(cg, window, at) for window, at in (a, b)]
+    first, second = courses
+    if first is not None and second is not None and first.around is second.around:
+        start = index.chosen(cg, type, condition, first.start, second.start)
+        distance = index.chosen(cg, "i64", condition, first.distance, second.distance)
+        return cg.writer.moving(first.around.loop, type, start, distance)
+    stage = one.stage if one.stage is other.stage else None
+    if stage is not None:
+        one, other = replace(one, stage=None), replace(other, stage=None)
+    pointer = index.chosen(cg, type, condition, address(cg, one, at_one), address(cg, other, at_other))
+    return pointer if stage is None else advanced(cg, memory, pointer, stage_offset(cg, memory, stage))
+
+
 def _moving(cg: Context, target: Window, at: Sequence[Coord]) -> str | None:
     """The address of the coordinates' bases as a pointer that a loop moves on, if one does."""
+    course = _course(cg, target, at)
+    if course is None:
+        return None
+    memory, made = target.memory, course.around.made
+    key = memory.base, memory.strides, memory.element.bytes, target.offsets, tuple(c.base for c in at)
+    if key not in made:
+        type = f"ptr addrspace({memory.space})"
+        made[key] = cg.writer.moving(course.around.loop, type, course.start, course.distance)
+    return made[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """A pointer that is at `start` in the first turn of the loop `around`, and `distance` bytes further in each next."""
+
+    around: Turning
+    start: str
+    distance: str
+
+
+def _course(cg: Context, target: Window, at: Sequence[Coord]) -> _Course | None:
+    """Where the coordinates' bases are that a loop moves on, if one does."""
     forms = [cg.facts.linear(offset) for offset in target.offsets]
     around = next((turning for turning in reversed(cg.loops) if any(turning.variable in f.terms for f in forms)), None)
     if around is None or target.memory.space != GLOBAL:
@@ -53,15 +97,10 @@ def _moving(cg: Context, target: Window, at: Sequence[Coord]) -> str | None:
     needed += [coord.base for coord in at if coord.base is not None]
     if any(name.startswith("%") and cg.writer.varies(name, around.loop) for name in needed):
         return None
-    size = target.memory.element.bytes
-    key = target.memory.base, target.memory.strides, size, target.offsets, tuple(c.base for c in at)
-    if key not in around.made:
-        around.made[key] = _started(cg, around, forms, target.memory, at)
-    return around.made[key]
+    return _started(cg, around, forms, target.memory, at)
 
 
-def _started(cg: Context, around: Turning, forms: Sequence[Linear], memory: Memory, at: Sequence[Coord]) -> str:
-    """A new pointer that moves with the loop."""
+def _started(cg: Context, around: Turning, forms: Sequence[Linear], memory: Memory, at: Sequence[Coord]) -> _Course:
     begin, distance = "0", "0"
     for form, stride in zip(forms, memory.strides, strict=True):
         first = index.linear(cg, form, {around.variable: around.lo})
@@ -71,7 +110,7 @@ def _started(cg: Context, around: Turning, forms: Sequence[Linear], memory: Memo
     start = advanced(cg, memory, memory.base, bytes_of(cg, memory, begin))
     for part in _parts(cg, memory, at):
         start = advanced(cg, memory, start, part)
-    return cg.writer.moving(around.loop, f"ptr addrspace({memory.space})", start, bytes_of(cg, memory, distance))
+    return _Course(around, start, bytes_of(cg, memory, distance))
 
 
 def _sum(cg: Context, target: Window, at: Sequence[Coord]) -> str:

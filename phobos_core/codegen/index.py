@@ -75,6 +75,11 @@ def both(cg: Context, a: str, b: str) -> str:
     return cg.writer.pure(f"and i1 {a}, {b}")
 
 
+def chosen(cg: Context, type: str, condition: str, a: str, b: str) -> str:
+    """`a` where the condition holds, `b` elsewhere."""
+    return a if a == b else cg.writer.pure(f"select i1 {condition}, {type} {a}, {type} {b}")
+
+
 def less(cg: Context, a: str, b: int) -> str:
     """a < b as 32-bit numbers that are never negative."""
     if a[0] != "%":

@@ -27,11 +27,15 @@ _BUDGET = 160
 _TURNS = 3
 
 
-def sweep(cg: Context, op: Op, vector: int) -> None:
+def sweep(cg: Context, op: Op, vector: int, first: int = 0) -> None:
     view, value, _ = op.operands
     target = cg.windows[view]
     runs = prod(target.shape) // vector
     threads = cg.kernel.threads
+    if first:
+        with cg.writer.guarded(within(cg, first, runs)):
+            _group(cg, target, value, vector, [index.ZERO], own_run(cg, runs))
+        return
     full, tail = divmod(runs, threads)
     group = group_of(cg, value, vector)
     if held(cg.ir, value) or full <= group * _TURNS:
@@ -57,15 +61,28 @@ def group_of(cg: Context, value: Value, vector: int) -> int:
     return max(1, cg.unrolled(_BUDGET) // cost(cg, value, vector))
 
 
-def _group(cg: Context, target: Window, value: Value, vector: int, turns: list[Coord]) -> None:
-    places = [run_place(cg, target.shape, vector, turn) for turn in turns]
+def own_run(cg: Context, runs: int) -> Coord:
+    """The number of a thread's run where so many threads have one each, as have so many after those."""
+    return index.divided(cg, index.thread(cg), runs)[1]
+
+
+def within(cg: Context, first: int, count: int) -> str:
+    """Whether the thread is one of `count` from `first` on, which is a multiple of the count."""
+    which = index.operand(cg, index.divided(cg, index.thread(cg), count)[0])
+    return cg.writer.pure(f"icmp eq i32 {which}, {first // count}")
+
+
+def _group(
+    cg: Context, target: Window, value: Value, vector: int, turns: list[Coord], thread: Coord | None = None
+) -> None:
+    places = [run_place(cg, target.shape, vector, turn, thread) for turn in turns]
     evaluation = Evaluation(cg)
     results = []
     for turn, place in zip(turns, places, strict=True):
         evaluation.run = turn.offset
         results.append(evaluation.at(value, place, vector))
     if (line := in_line(cg, target)) is not None:
-        target, places = line, [run_place(cg, line.shape, vector, turn) for turn in turns]
+        target, places = line, [run_place(cg, line.shape, vector, turn, thread) for turn in turns]
     for place, result in zip(places, results, strict=True):
         store_run(cg, target, place, result, vector)
 
@@ -87,13 +104,13 @@ def store_run(cg: Context, target: Window, place: Place, operand: str, width: in
     access.store(cg, target.memory, address(cg, target, place), operand, width, condition)
 
 
-def run_place(cg: Context, shape: tuple[int, ...], vector: int, turn: Coord) -> Place:
-    """Where run number thread + turn * threads of a tile begins."""
+def run_place(cg: Context, shape: tuple[int, ...], vector: int, turn: Coord, thread: Coord | None = None) -> Place:
+    """Where run number thread + turn * threads of a tile begins; the thread's own number if none is given."""
     threads = cg.kernel.threads
     if not shape:
         return ()
     row_runs = shape[-1] // vector
-    thread = index.thread(cg)
+    thread = thread or index.thread(cg)
     if len(shape) == 1:
         return (index.scaled(cg, index.total(cg, thread, index.scaled(cg, turn, threads)), vector),)
     if row_runs % threads == 0:
@@ -119,6 +136,11 @@ def load_runs(cg: Context, op: Op) -> None:
     window = cg.windows[op.operands[0]]
     runs = prod(window.shape) // layout.vector
     held = []
+    if layout.first:
+        place = run_place(cg, window.shape, layout.vector, index.ZERO, own_run(cg, runs))
+        condition = within(cg, layout.first, runs)
+        cg.registers[result] = [access.load_run(cg, op, place, layout.vector, condition)]
+        return
     for start in range(0, runs, layout.threads):
         place = run_place(cg, window.shape, layout.vector, index.fixed(start // layout.threads))
         condition = "true" if start + layout.threads <= runs else index.less(cg, cg.thread, runs - start)

@@ -7,7 +7,7 @@ is a decision; an access width that leans on the assumed divisor of an extent ad
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
@@ -29,6 +29,7 @@ from phobos_core.ir.tree import INNER, Node, buffer_of, held, nodes
 from phobos_core.ir.types import Cyclic, Layout, Patches, Rows, TileType, ViewType, element_of
 from phobos_core.language.targets import LANES, LEAST_SM, TARGETS
 from phobos_core.language.types import I8
+from phobos_core.passes import pairs
 from phobos_core.passes.materialize import name_of
 from phobos_core.passes.thread_tiles import (
     along,
@@ -60,9 +61,11 @@ class _Planner:
     decisions: list[Decision] = field(default_factory=list)
     relied_on: set[str] = field(default_factory=set)
     vectors: Vectors = field(init=False)
+    paired: Mapping[Op, tuple[Width, int]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.vectors = Vectors(self.kernel, self.index)
+        self.paired = pairs.stores(self.kernel, self.index, self.vectors)
 
     def requirements(self) -> list[Requirement]:
         return self.vectors.requirements(sorted(self.relied_on))
@@ -98,7 +101,10 @@ class _Planner:
             case Patches():
                 return PatchSweep(layout, self.vector(view, tree, layout.vector))
             case Cyclic():
-                return Sweep(layout.vector)
+                return Sweep(layout.vector, layout.first)
+            case None if op in self.paired:
+                width, first = self.paired[op]
+                return Sweep(self.use(width), first)
             case None:
                 assert view is not None
                 return self.turned(view, tree) or self.sweep(view, tree)
