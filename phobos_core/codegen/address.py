@@ -44,9 +44,7 @@ def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
     return advanced(cg, memory, pointer, str(constant * memory.element.bytes))
 
 
-def either(
-    cg: Context, condition: str, a: tuple[Window, Sequence[Coord]], b: tuple[Window, Sequence[Coord]]
-) -> str:
+def either(cg: Context, condition: str, a: tuple[Window, Sequence[Coord]], b: tuple[Window, Sequence[Coord]]) -> str:
     """The pointer to an element of the one window where the condition holds, elsewhere of the other, whose memory is
     alike and whose coordinates have no offsets. Where both move with a loop it is chosen before that."""
     (one, at_one), (other, at_other) = a, b
@@ -80,7 +78,7 @@ def _moving(cg: Context, target: Window, at: Sequence[Coord]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Course:
-    """A pointer that is at `start` in the first turn of the loop `around`, and `distance` bytes further in each next."""
+    """A pointer that is at `start` in the first turn of a loop, and `distance` bytes further in each next."""
 
     around: Turning
     start: str

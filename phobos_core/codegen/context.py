@@ -72,8 +72,8 @@ class Turning:
 class Context:
     """`scalars` and `registers` hold the operands of scalars and of tiles with a layout, one per run of the thread.
     `ir` knows the ops of virtual tile values, which are evaluated where they are consumed. `gatherings` has what each
-    gathered vector was made of, `quotients` what each coordinate that is one was divided by what. `loops` are those around, the innermost last. `runs_once`: inside the remainder of a
-    split loop."""
+    gathered vector was made of, `quotients` of which coordinate and by what a coordinate is one. `loops` are those
+    around, the innermost last. `runs_once`: inside the remainder of a split loop."""
 
     kernel: Kernel
     writer: Writer

@@ -172,7 +172,7 @@ def _quotient(cg: Context, base: str, by: int) -> str:
 
 
 def masked_multiple(cg: Context, base: str, factor: int) -> str | None:
-    """A quotient times a factor as a mask of what was divided, where both are powers of two and the factor is no less."""
+    """A quotient times a factor as a mask of what was divided; both are powers of two, the factor no less."""
     dividend, by = cg.quotients.get(base, ("", 0))
     if not dividend or by & (by - 1) or factor & (factor - 1) or factor < by:
         return None

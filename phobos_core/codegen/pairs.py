@@ -6,56 +6,20 @@ address is that of the one or of the other, chosen by the thread's number: where
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod
-
 from phobos_core.codegen import access, index, memory
 from phobos_core.codegen.address import either
 from phobos_core.codegen.context import Context, Window
 from phobos_core.codegen.memory import GLOBAL
 from phobos_core.codegen.sweep import in_line, own_run, run_place
 from phobos_core.ir.module import Op
-from phobos_core.ir.ops import OPS
-from phobos_core.ir.schedule import Sweep
-from phobos_core.ir.types import Cyclic, TileType, ViewType
-
-
-def partner(ops: Sequence[Op], number: int) -> Op | None:
-    """The next access, if it goes beside this one and nothing between them has an effect."""
-    spread = _spread(ops[number])
-    if spread is None or spread[1]:
-        return None
-    runs, _, vector = spread
-    for other in ops[number + 1 :]:
-        if (beside := _spread(other)) is not None:
-            return other if other.name == ops[number].name and beside == (runs, runs, vector) else None
-        virtual = other.name == "load"
-        if other.regions or not (virtual or other.name == "alloc" or OPS[other.name].effect == "none"):
-            return None
-    return None
-
-
-def _spread(op: Op) -> tuple[int, int, int] | None:
-    """The runs, the thread that has the first of them, and the elements of a run."""
-    match op.name:
-        case "store":
-            schedule, type = op.attrs["schedule"], op.operands[0].type
-            assert isinstance(type, ViewType)
-            if isinstance(schedule, Sweep):
-                return prod(type.shape) // schedule.vector, schedule.first, schedule.vector
-        case "load":
-            assert isinstance(op.result.type, TileType)
-            layout = op.result.type.layout
-            if isinstance(layout, Cyclic):
-                return prod(op.result.type.shape) // layout.vector, layout.first, layout.vector
-    return None
+from phobos_core.ir.pairs import spread
 
 
 def paired(cg: Context, a: Op, b: Op) -> bool:
     """Writes both, if they can be one access."""
-    spread = _spread(a)
-    assert spread is not None
-    runs, _, vector = spread
+    its = spread(a)
+    assert its is not None
+    runs, _, vector = its
     if a.name == "load":
         loaded = _loaded(cg, a, b, runs, vector)
         if loaded is not None:

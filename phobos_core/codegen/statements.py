@@ -10,13 +10,14 @@ from phobos_core.codegen.arithmetic import elementwise
 from phobos_core.codegen.context import Context, Memory
 from phobos_core.codegen.contraction import contraction
 from phobos_core.codegen.control import for_loop, if_else, while_loop
-from phobos_core.codegen.pairs import paired, partner
+from phobos_core.codegen.pairs import paired
 from phobos_core.codegen.reduction import row_reduction
 from phobos_core.codegen.row_fold import row_fold
 from phobos_core.codegen.scan import column_scan
 from phobos_core.codegen.sweep import load_runs, sweep
 from phobos_core.ir.module import Block, Op
 from phobos_core.ir.ops import OPS
+from phobos_core.ir.pairs import partner
 from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowFold, RowReduction, RowSweep, Sweep
 from phobos_core.ir.types import MemType, TileType, element_of
 from phobos_core.language.targets import LANES

@@ -94,9 +94,8 @@ def in_line(cg: Context, target: Window) -> Window | None:
     whole = all(cg.scalars[offset] == "0" for offset in target.offsets) and not any(target.bounds)
     if len(target.shape) < 2 or not whole or memory.strides != row_major(target.shape):
         return None
-    return replace(
-        target, memory=replace(memory, strides=(1,)), offsets=target.offsets[:1], shape=(prod(target.shape),), bounds=(None,)
-    )
+    line = (prod(target.shape),)
+    return Window(replace(memory, strides=(1,)), target.offsets[:1], target.stage, line, (None,))
 
 
 def store_run(cg: Context, target: Window, place: Place, operand: str, width: int, condition: str = "true") -> None:

@@ -177,8 +177,9 @@ class _Plan:
     def side_by_side(self, ahead: Sequence[_Ahead]) -> list[_Ahead]:
         """With those beside each other that half of the threads can make each."""
         small = [None if a.copy.turned else Small(a.copy.mem, a.widest) for a in ahead]
+        threads = self.kernel.threads
         return [
-            a if first is None else replace(a, width=a.widest, layout=Cyclic(self.kernel.threads, a.widest.vector, first))
+            a if first is None else replace(a, width=a.widest, layout=Cyclic(threads, a.widest.vector, first))
             for a, first in zip(ahead, firsts(self.kernel, small), strict=True)
         ]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from phobos_core.layouts.memory import WORD
-from phobos_core.report.accesses.code import Loop
+from phobos_core.report.accesses.code import Code, Loop
 from phobos_core.report.accesses.context import Case, Context, Taken
 from phobos_core.report.accesses.evaluate import Evaluation
-from phobos_core.report.accesses.forms import Atom, Form, Vector, known, plus
+from phobos_core.report.accesses.forms import Atom, Form, Vector, known, plus, simplest
 from phobos_core.report.accesses.lanes import (
     BANK_ROW,
     SECTOR,
@@ -94,8 +94,12 @@ class Measurer:
         self._reaching: dict[tuple[int, int], Vector] = {}
         self._seen: dict[tuple[object, ...], tuple[Form, int, Banks | None, Sectors | None]] = {}
 
-    def measure(self, site: Site) -> Measured | None:
-        """None for one that no thread makes."""
+    @property
+    def code(self) -> Code:
+        return self._context.code
+
+    def measure(self, site: Site, only: range | None = None) -> Measured | None:
+        """None for one that no thread makes; by some of the threads if there are but some asked for."""
         pending: list[Case] = [{}]
         found: list[Measured] = []
         tried: dict[Atom, None] = {}
@@ -104,7 +108,7 @@ class Measurer:
         while pending:
             case = pending.pop()
             try:
-                seen = self._in_case(site, case)
+                seen = self._in_case(site, case, only)
             except Unfollowed as why:
                 atoms = self._context.sources(site.base, site.number)
                 return Measured(site, self._lanes(site), False, None, atoms, unknown=str(why))
@@ -129,9 +133,11 @@ class Measurer:
             self._evaluations[key] = Evaluation(self._context, case, wider)
         return self._evaluations[key]
 
-    def _in_case(self, site: Site, case: Case) -> Measured | None:
+    def _in_case(self, site: Site, case: Case, only: range | None) -> Measured | None:
         evaluation = self._evaluation(case)
         active = self._active(site, evaluation)
+        if only is not None:
+            active = both(active, simplest(tuple(YES if t in only else NO for t in range(self._threads))))
         if active == NO:
             return None
         base = evaluation.operand(site.base, site.number)
