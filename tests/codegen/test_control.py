@@ -173,7 +173,7 @@ def test_trap_if() -> None:
     ptx = codegen.emit(p.kernel())
     y = zeros(F32, 1)
     launch(ptx, "k", (1, 1, 1), [16, y])
-    assert y[0] == 6
+    assert y[0] == 3
     with pytest.raises(EmulatorFault, match="trap"):
         launch(ptx, "k", (1, 1, 1), [12, zeros(F32, 1)])
 
