@@ -41,8 +41,8 @@ def kernel(body: str) -> str:
     )
 
 
-def measured(ptx: str, threads: int = 64) -> dict[int, Measured]:
-    """Each access to shared memory by its line in the PTX."""
+def measured(ptx: str, threads: int = 64, space: str = "shared") -> dict[int, Measured]:
+    """Each access to shared or global memory by its line in the PTX."""
     code = read(ptx)
     forms = {
         "%tid.x": known(tuple(range(threads))),
@@ -51,12 +51,12 @@ def measured(ptx: str, threads: int = 64) -> dict[int, Measured]:
         "s": known(0),
     }
     measurer = Measurer(Context(code, forms), threads)
-    found = ((site.at.ptx_line, measurer.measure(site)) for site in sites(code) if site.space == "shared")
+    found = ((site.at.ptx_line, measurer.measure(site)) for site in sites(code) if site.space == space)
     return {line: each for line, each in found if each is not None}
 
 
-def only(body: str, threads: int = 64) -> Measured:
-    (found,) = measured(kernel(body), threads).values()
+def only(body: str, threads: int = 64, space: str = "shared") -> Measured:
+    (found,) = measured(kernel(body), threads, space).values()
     return found
 
 
@@ -202,6 +202,38 @@ shl.b32 %r9, %r4, 2;
     found = only(body)
     assert found.banks is None
     assert found.unknown is not None
+
+
+def in_one_iteration(number: int, count: int, store: str) -> str:
+    """Threads before the iteration's number access the element of their own, all others that of the iteration."""
+    return f"""{START}mov.b32 %r4, 0;
+$L__BB0_1:
+min.u32 %r5, %r4, %r1;
+shl.b32 %r9, %r5, 2;
+cvt.u64.u32 %rd1, %r9;
+shl.b32 %r6, %r4, 6;
+add.s32 %r7, %r6, %r1;
+setp.ge.u32 %p2, %r7, {64 * number};
+setp.lt.u32 %p3, %r7, {64 * number + 64};
+and.pred %p4, %p2, %p3;
+@%p4 {store}
+add.s32 %r4, %r4, 1;
+setp.lt.u32 %p1, %r4, {count};
+@%p1 bra $L__BB0_1;"""
+
+
+@pytest.mark.parametrize("number", range(0, 60, 7))
+def test_an_access_of_one_iteration_among_many_is_found(number: int) -> None:
+    found = only(in_one_iteration(number, 60, "st.global.b32 [%rd1], %r1;"), space="global")
+    assert found.sectors is not None
+    most = max(len({min(number, thread) * 4 // 32 for thread in range(warp, warp + 32)}) for warp in (0, 32))
+    assert found.sectors.touched == (most, most)
+
+
+def test_one_that_is_not_found_is_not_denied() -> None:
+    told = [only(in_one_iteration(number, 400, STORE)) for number in range(0, 400, 23)]
+    assert {each.unknown for each in told if each.banks is None} == {"none of the cases that were tried makes it"}
+    assert {each.banks.degree for each in told if each.banks is not None} == {(1, 1)}
 
 
 # Generated code
@@ -356,5 +388,7 @@ def test_an_access_that_depends_on_much_is_measured_in_some_cases(monkeypatch: p
             raise Need(Atom("choice", f"c{len(case)}"), 0)
 
     monkeypatch.setattr(Measurer, "_in_case", in_case)
-    assert Measurer(Context(code, {}), 64).measure(site) is None
+    found = Measurer(Context(code, {}), 64).measure(site)
+    assert found is not None
+    assert found.unknown == "none of the cases that were tried makes it"
     assert tried > 128

@@ -224,6 +224,24 @@ kernel k(A: tensor<f32>[M, K], B: tensor<f32>[32, 8]) {
     assert read.depends_on == ("K",)
 
 
+def test_rows_that_the_launch_sets_apart_are_taken_to_lie_far_apart() -> None:
+    """Four elements of each of eight rows: eight sectors where N is a multiple of 4, two more where two rows begin
+    24 bytes into one, three where rows begin at every multiple of 4 bytes. Were N just 4, there would be four in all:
+    not every case was tried.
+    """
+    source = """\
+@launch(32)
+kernel k(A: tensor<f32>[8, N], B: tensor<f32>[8, 4]) {
+  B[ctx.lane / 4, ctx.lane % 4] = A[ctx.lane / 4, ctx.lane % 4]
+}
+"""
+    (load, store) = accesses(source)
+    assert load.sectors is not None
+    assert store.sectors is not None
+    assert (load.sectors.sectors, load.sampled) == ((8, 11), True)
+    assert (store.sectors.sectors, store.sampled) == ((4, 4), False)
+
+
 def test_what_only_the_data_tell() -> None:
     source = """\
 @launch(32)

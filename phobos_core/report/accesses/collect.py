@@ -54,7 +54,7 @@ def _told(measurer: Measurer, uses: Uses) -> Iterator[MemoryAccess]:
         tensors = {atom.name for atom in measured.atoms if atom.kind == "tensor"}
         parts = uses.parts(site.kind, site.space, measured.reach, tensors)
         for part in parts:
-            found = measurer.measure(site, part.threads)
+            found = measurer.measure(replace(site, only=part.threads))
             if found is not None:
                 yield _access(found, uses, [part.use], part.use.line)
         if not parts:
@@ -105,7 +105,7 @@ def _access(
         banks=BankUse(banks.phases, banks.passes, banks.degree) if banks else None,
         sectors=_sectors(touched.bytes, touched.touched) if touched else None,
         depends_on=measured.depends_on if _varies(measured) else (),
-        sampled=measured.sampled,
+        sampled=measured.sampled or measured.apart,
         unknown=measured.unknown,
     )
 

@@ -30,7 +30,7 @@ from phobos_core.report.accesses.forms import (
     scaled,
     times,
 )
-from phobos_core.report.accesses.logic import LOGIC, MAYBE, SHARED, YES, negated
+from phobos_core.report.accesses.logic import LOGIC, MAYBE, SHARED, YES, decided, negated
 from phobos_core.report.accesses.operations import (
     UNSTEADY,
     Need,
@@ -310,8 +310,8 @@ class Evaluation:
         for scope in self._truths:
             if definition in scope:
                 return scope[definition]
-        if self._wider is not None and (decided := self._wider.decided(definition)) is not None:
-            return decided
+        if self._wider is not None and (known_before := self._wider.decided(definition)) is not None:
+            return known_before
         self._truths[-1][definition] = MAYBE
         try:
             match definition:
@@ -327,9 +327,9 @@ class Evaluation:
         return found
 
     def decided(self, definition: Definition) -> Vector | None:
-        """Where something holds, if that is known as well as it can be."""
+        """Where something holds, if that is known of each thread."""
         holds = self._truths[0].get(definition)
-        return None if holds == MAYBE or (isinstance(holds, tuple) and MAYBE in holds) else holds
+        return holds if holds is not None and decided(holds) else None
 
     def _flag(self, meeting: Meeting) -> Vector:
         """A predicate that several ways bring, or a loop carries."""

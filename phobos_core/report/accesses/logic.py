@@ -21,10 +21,11 @@ def both(a: Vector, b: Vector) -> Vector:
         return a
     if a == YES or b == NO:
         return b
-    return combined(and_ if _decided(a) and _decided(b) else _both, a, b)
+    return combined(and_ if decided(a) and decided(b) else _both, a, b)
 
 
-def _decided(holds: Vector) -> bool:
+def decided(holds: Vector) -> bool:
+    """Whether it is known of each thread."""
     return (holds if isinstance(holds, int) else max(holds)) <= YES
 
 

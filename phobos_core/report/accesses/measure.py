@@ -35,6 +35,8 @@ from phobos_core.report.accesses.sites import Site
 # Cases of one access, values of an atom, places in a sector and iterations of a loop beyond which some stand for all.
 _MOST_CASES = 128
 _MOST_VALUES = {"shared": 64, "global": 4}
+# Where none of those makes the access.
+_MOST_SEARCHED = 64
 _MOST_SHIFTS = 4
 _MOST_BITS = 6
 _MOST_VISITS = 1024
@@ -64,7 +66,8 @@ class Sectors:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """`lanes` are the most of a warp that make the access, `masked` if the launch's extents may leave out some.
+    """`lanes` are the most of a warp that make the access, `masked` if the launch's extents may leave out some, `apart`
+    if a stride that only the launch knows sets them apart: it was taken to be large, and for banks to be 0 as well.
 
     `reach` is from the lowest address of a thread to the highest, where all that is not known of it is 0; `atoms` are
     what is not known. `depends_on` names what the ranges go over; where `sampled`, not all of it was tried. `unknown`
@@ -74,6 +77,7 @@ class Measured:
     site: Site
     lanes: int
     masked: bool
+    apart: bool
     reach: Span | None
     atoms: frozenset[Atom]
     banks: Banks | None = None
@@ -98,8 +102,16 @@ class Measurer:
     def code(self) -> Code:
         return self._context.code
 
-    def measure(self, site: Site, only: range | None = None) -> Measured | None:
-        """None for one that no thread makes; by some of the threads if there are but some asked for."""
+    def measure(self, site: Site) -> Measured | None:
+        """None for one that no thread makes."""
+        for values in (_MOST_VALUES[site.space], _MOST_SEARCHED):
+            found, sampled = self._tried(site, values)
+            if found is not None or not sampled:
+                return found
+        return self._not_known(site, "none of the cases that were tried makes it")
+
+    def _tried(self, site: Site, values: int) -> tuple[Measured | None, bool]:
+        """What was found with at most so many values of an atom; whether some cases were left out."""
         pending: list[Case] = [{}]
         found: list[Measured] = []
         tried: dict[Atom, None] = {}
@@ -108,12 +120,11 @@ class Measurer:
         while pending:
             case = pending.pop()
             try:
-                seen = self._in_case(site, case, only)
+                seen = self._in_case(site, case)
             except Unfollowed as why:
-                atoms = self._context.sources(site.base, site.number)
-                return Measured(site, self._lanes(site), False, None, atoms, unknown=str(why))
+                return self._not_known(site, str(why)), sampled
             except Need as need:
-                more, some = self._cases(site, case, need)
+                more, some = self._cases(site, case, need, values)
                 if len(pending) + ended + len(more) > _MOST_CASES:
                     # One case goes on as one, so that what it needs further costs a step each.
                     more, some = [more[0 if ended % 2 else -1]], True
@@ -124,7 +135,12 @@ class Measurer:
             ended += 1
             if seen is not None:
                 found.append(seen)
-        return _joined(found, tuple(dict.fromkeys(a.name for a in tried if a.name)), sampled) if found else None
+        names = tuple(dict.fromkeys(atom.name for atom in tried if atom.name))
+        return (_joined(found, names, sampled) if found else None), sampled
+
+    def _not_known(self, site: Site, why: str) -> Measured:
+        atoms = self._context.sources(site.base, site.number)
+        return Measured(site, self._lanes(site), False, False, None, atoms, unknown=why)
 
     def _evaluation(self, case: Case) -> Evaluation:
         key = frozenset(case.items())
@@ -133,26 +149,28 @@ class Measurer:
             self._evaluations[key] = Evaluation(self._context, case, wider)
         return self._evaluations[key]
 
-    def _in_case(self, site: Site, case: Case, only: range | None) -> Measured | None:
+    def _in_case(self, site: Site, case: Case) -> Measured | None:
         evaluation = self._evaluation(case)
         active = self._active(site, evaluation)
-        if only is not None:
-            active = both(active, simplest(tuple(YES if t in only else NO for t in range(self._threads))))
+        if site.only is not None:
+            asked = site.only
+            active = both(active, simplest(tuple(YES if t in asked else NO for t in range(self._threads))))
         if active == NO:
             return None
         base = evaluation.operand(site.base, site.number)
         lanes, banks, touched = self._touched(site, base, active)
+        apart = bool(distances(base).terms)
         constants = (base.constant,) if isinstance(base.constant, int) else base.constant
         return Measured(
             site,
             lanes,
             site.left_out or active == MAYBE or (isinstance(active, tuple) and MAYBE in active),
+            apart,
             (min(constants) + site.offset, max(constants) + site.offset),
             frozenset(base.atoms),
             banks,
             touched,
-            # How far apart the launch sets lanes is tried as far and not at all.
-            sampled=bool(distances(base).terms) if banks else len(shifts(base, SECTOR)) > _MOST_SHIFTS,
+            sampled=touched is not None and len(shifts(base, SECTOR)) > _MOST_SHIFTS,
         )
 
     def _touched(self, site: Site, base: Form, active: Vector) -> tuple[int, Banks | None, Sectors | None]:
@@ -212,8 +230,8 @@ class Measurer:
 
     # Cases
 
-    def _cases(self, site: Site, case: Case, need: Need) -> tuple[list[Case], bool]:
-        """A case for each thing that may be true of what is needed; whether some were left out."""
+    def _cases(self, site: Site, case: Case, need: Need, most: int) -> tuple[list[Case], bool]:
+        """A case for each thing that may be true of what is needed, at most so many; whether some were left out."""
         atom, modulus = need.atom, need.modulus
         values: Sequence[int]
         match atom.kind:
@@ -229,8 +247,8 @@ class Measurer:
                 modulus, values, known_all = 0, _parts(atom.bits), True
             case _:
                 values, known_all = (_SAMPLES, False) if modulus == 0 else (range(modulus), True)
-        if len(values) > _MOST_VALUES[site.space]:
-            values, known_all = _some(values, _MOST_VALUES[site.space]), False
+        if len(values) > most:
+            values, known_all = _some(values, most), False
         return [{**case, atom: Taken(modulus, value)} for value in values], not known_all
 
     def _iterations(self, site: Site, count: Atom) -> Sequence[int] | None:
@@ -308,6 +326,7 @@ def _joined(found: Sequence[Measured], depends_on: tuple[str, ...], sampled: boo
         first.site,
         max(each.lanes for each in found),
         any(each.masked for each in found),
+        any(each.apart for each in found),
         over(reaches),
         frozenset().union(*(each.atoms for each in found)),
         Banks(max(b.phases for b in banks), over([b.passes for b in banks]), over([b.degree for b in banks]))

@@ -40,7 +40,8 @@ class MemoryAccess:
     An asynchronous copy is two, one of each space. `lanes` of a warp make it; where it is `masked`, fewer at the
     edges of a tensor. `why_not_wider` is None for 16 bytes. `banks` is for shared memory, `sectors` for global;
     neither where the addresses cannot be told without the data, as `unknown` says. Where there were more cases than
-    are tried, the ranges are those of some, and it is `sampled`.
+    are tried, the ranges are those of some, and it is `sampled`; so it is where a stride that only the launch knows
+    was taken to be large.
     """
 
     line: int | None
