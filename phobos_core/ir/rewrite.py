@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from operator import is_
 from typing import Any
 
@@ -24,7 +25,7 @@ def walk(block: Block) -> Iterator[Op]:
 
 
 class Index:
-    """Who defines, uses and encloses what in a kernel. Built once per pass; stale after a rewrite.
+    """Who defines, uses and encloses what in a kernel. Stale after a rewrite.
 
     `position` numbers ops as `walk` meets them, and `end` is the number of the last op inside an op, itself if it has
     no regions: an op's span is position..end.
@@ -88,6 +89,12 @@ class Index:
         """Whether `value` is defined in a region of `op`."""
         scope = self.scope(value)
         return scope is not None and (scope is op or op in self.ancestors(scope))
+
+
+@lru_cache(maxsize=2)
+def indexed(body: Block) -> Index:
+    """The index of a body, once for the passes one after the other that read it and leave it as it is."""
+    return Index(body)
 
 
 def with_attrs(op: Op, **attrs: Any) -> Op:

@@ -63,14 +63,18 @@ class _Canonicalizer:
             self.ops.append(op)
 
     def scalar(self, op: Op, type: ScalarType | RunType) -> None:
-        same = self.simpler(op)
-        if same is not None:
-            self.renamed[op.result] = same
-            return
-        value = self.folded(op, type) if isinstance(type, ScalarType) else None
-        if value is not None and op.name != "const":
-            op = Op("const", (), op.results, {"value": value}, (), op.line)
-        key = (op.name, op.operands, tuple(op.attrs.items()), type, repr(value))
+        value = op.attrs["value"] if op.name == "const" else None
+        if not self.constants.keys().isdisjoint(op.operands):
+            same = self.simpler(op)
+            if same is not None:
+                self.renamed[op.result] = same
+                return
+            value = self.folded(op, type) if isinstance(type, ScalarType) else None
+            if value is not None:
+                op = Op("const", (), op.results, {"value": value}, (), op.line)
+        # 0.0 is -0.0, and True is 1, but for how they are written.
+        kind = type.name if isinstance(type, ScalarType) else type
+        key = (op.name, op.operands, tuple(op.attrs.items()), kind, None if value is None else repr(value))
         earlier = self.known.setdefault(key, op.result)
         if earlier is not op.result:
             self.renamed[op.result] = earlier
@@ -100,12 +104,9 @@ class _Canonicalizer:
 
     def folded(self, op: Op, type: ScalarType) -> Constant | None:
         """The value of the op's result, where its operands are constants."""
-        if op.name == "const":
-            value: Constant = op.attrs["value"]
-            return value
         constants = [self.constants.get(v) for v in op.operands]
         integers = [v for v in constants if isinstance(v, int)]
-        if not constants or len(integers) != len(constants):
+        if len(integers) != len(constants):
             return None
         operand = op.operands[0].type
         match op.name:

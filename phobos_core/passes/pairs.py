@@ -16,10 +16,9 @@ from math import prod
 from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Block, Kernel, Op
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.regions import Regions
 from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import buffer_of
-from phobos_core.ir.types import MemType, TileType
+from phobos_core.ir.types import MemType, TileType, ViewType
 from phobos_core.language.targets import LANES
 from phobos_core.passes.thread_tiles import contractions_of, covers
 
@@ -55,18 +54,19 @@ def _fit(kernel: Kernel, a: Small, b: Small) -> bool:
 
 def stores(kernel: Kernel, index: Index, vectors: Vectors) -> dict[Op, tuple[Width, int]]:
     """Of the stores that are such copies, the widths, and the threads where they begin."""
-    regions = Regions(kernel, index)
     found: dict[Op, tuple[Width, int]] = {}
     for block in _blocks(kernel.body):
-        ops = [op for op in block.ops if OPS[op.name].effect == "write" or op.regions or OPS[op.name].effect in _ORDERS]
-        copies = [_small(kernel, index, regions, vectors, op) for op in ops]
+        ops = [op for op in block.ops if op.regions or OPS[op.name].effect in ("write", "sync", "fence")]
+        targets = [_target(index, op) for op in ops]
+        if not any(a is not None and b is not None for a, b in pairwise(targets)):
+            continue
+        copies = [
+            None if t is None else _small(kernel, index, vectors, op, t) for op, t in zip(ops, targets, strict=True)
+        ]
         for op, copy, first in zip(ops, copies, firsts(kernel, copies), strict=True):
             if copy is not None and first is not None:
                 found[op] = copy.width, first
     return found
-
-
-_ORDERS = ("sync", "fence")
 
 
 def _blocks(block: Block) -> Iterator[Block]:
@@ -76,17 +76,24 @@ def _blocks(block: Block) -> Iterator[Block]:
             yield from _blocks(region)
 
 
-def _small(kernel: Kernel, index: Index, regions: Regions, vectors: Vectors, op: Op) -> Small | None:
+def _target(index: Index, op: Op) -> Op | None:
+    """The allocation that a copy of a slice of a tensor fills, without gaps."""
     load = index.defining(op.operands[1], "load") if op.name == "store" else None
     if load is None or len(load.operands) > 2 or buffer_of(index, load.operands[0]) in index.definition:
         return None
-    assert isinstance(load.result.type, TileType)
-    view = op.operands[0]
-    alloc = index.defining(buffer_of(index, view), "alloc")
-    if alloc is None or "pitch" in alloc.attrs or load.result.type.layout is not None:
+    alloc = index.defining(buffer_of(index, op.operands[0]), "alloc")
+    if alloc is None or "pitch" in alloc.attrs:
         return None
-    region, mem = regions.of_view(view), alloc.results[0].type
+    filled, mem, tile = op.operands[0].type, alloc.results[0].type, load.result.type
+    assert isinstance(filled, ViewType)
     assert isinstance(mem, MemType)
-    if region.flat or region.shape != mem.shape or not any(covers(kernel, d) for d in contractions_of(index, alloc)):
+    assert isinstance(tile, TileType)
+    return alloc if filled.shape == mem.shape and tile.layout is None else None
+
+
+def _small(kernel: Kernel, index: Index, vectors: Vectors, op: Op, alloc: Op) -> Small | None:
+    if not any(covers(kernel, dot) for dot in contractions_of(index, alloc)):
         return None
-    return Small(mem, vectors.widest([view, load.operands[0]], region.shape[-1]))
+    load, mem = index.definition[op.operands[1]], alloc.results[0].type
+    assert isinstance(mem, MemType)
+    return Small(mem, vectors.widest([op.operands[0], load.operands[0]], mem.shape[-1] or 1))

@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
-from phobos_core.ir.rewrite import Index, edit, rewrite, walk, with_attrs, with_body, without_unused
+from phobos_core.ir.rewrite import Index, edit, indexed, rewrite, walk, with_attrs, with_body, without_unused
 from phobos_core.ir.tree import buffer_of
 from phobos_core.ir.types import TOKEN, Cyclic, Layout, ViewType
 from phobos_core.language.targets import TARGETS
@@ -49,7 +49,7 @@ _FOLLOWING: tuple[Pass, ...] = (unroll, canonicalize, promote)
 def pipeline(kernel: Kernel) -> Kernel:
     decisions: list[Decision] = []
     outcomes: list[_Outcome] = []
-    for loop in [op for op in Index(kernel.body).ops if op.name == "for"][::-1]:
+    for loop in [op for op in indexed(kernel.body).ops if op.name == "for"][::-1]:
         # Innermost first; the loop is looked up again, since what was rewritten inside made a new op of it.
         outcome = _loop(kernel, loop.regions[0].args[0])
         kernel = outcome.kernel
@@ -78,7 +78,7 @@ def _nothing(kernel: Kernel, decisions: Sequence[Decision]) -> PassError:
 
 
 def _loop(kernel: Kernel, variable: Value) -> _Outcome:
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     loop = index.owner[variable]
     name = name_of(loop)
     found, refused = copies_of(index, loop)

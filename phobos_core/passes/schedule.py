@@ -14,7 +14,7 @@ from math import gcd, prod
 from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Decision, Kernel, Op, Requirement, Value
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.rewrite import Index, rewrite, with_attrs
+from phobos_core.ir.rewrite import Index, indexed, rewrite, with_attrs
 from phobos_core.ir.schedule import (
     ColumnScan,
     Contraction,
@@ -44,7 +44,7 @@ from phobos_core.passes.turned import copy_layout
 
 
 def schedule(kernel: Kernel) -> Kernel:
-    planner = _Planner(kernel, Index(kernel.body))
+    planner = _Planner(kernel, indexed(kernel.body))
     body = rewrite(kernel.body, planner.visit)
     return replace(
         kernel,

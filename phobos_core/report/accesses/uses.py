@@ -14,7 +14,7 @@ from phobos_core.ir.accesses import Touch, touches
 from phobos_core.ir.divisors import Limit, Vectors
 from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.pairs import partner, spread
-from phobos_core.ir.rewrite import Index
+from phobos_core.ir.rewrite import indexed
 from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowFold, RowReduction, RowSweep
 from phobos_core.ir.tree import INNER, buffer_of, stages_of
 from phobos_core.ir.types import Cyclic, MemType, TileType, ViewType
@@ -50,7 +50,7 @@ class Uses:
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._index = Index(kernel.body)
+        self._index = indexed(kernel.body)
         self._vectors = Vectors(kernel, self._index)
         self._tensors = {p.value: p.name for p in kernel.params if p.kind == "tensor"}
         self._names = {p.value: p.name for p in kernel.params if p.kind == "dim"}
