@@ -118,7 +118,9 @@ class Writer:
         """The outermost of the loops around, innermost first, in which no operand changes."""
         found = None
         if self._loops:
-            last = max((self._birth(name) for name in _NAME.findall(text)), default=-1)
+            last = -1
+            for name in _NAME.findall(text):
+                last = max(last, int(name[1:]) if name[1].isdigit() else self._births.get(name, -1))
             for loop in reversed(self._loops):
                 if last >= loop.birth:
                     break

@@ -28,10 +28,10 @@ class Index:
     """Who defines, uses and encloses what in a kernel. Stale after a rewrite.
 
     `position` numbers ops as `walk` meets them, and `end` is the number of the last op inside an op, itself if it has
-    no regions: an op's span is position..end.
+    no regions: an op's span is position..end. `trees` has what `tree` found below a value.
     """
 
-    __slots__ = ("_users", "block_of", "definition", "end", "ops", "owner", "parent", "position")
+    __slots__ = ("_users", "block_of", "definition", "end", "ops", "owner", "parent", "position", "trees")
 
     def __init__(self, body: Block) -> None:
         self.ops: list[Op] = []
@@ -41,6 +41,7 @@ class Index:
         self.block_of: dict[Op, Block] = {}
         self.position: dict[Op, int] = {}
         self.end: dict[Op, int] = {}
+        self.trees: dict[Value, Sequence[object]] = {}
         self._users: dict[Value, list[Op]] | None = None
         self._visit(body, None)
 
