@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from phobos_core.codegen import index
 from phobos_core.codegen.context import Context, Memory, Turning, Window
 from phobos_core.codegen.index import Coord
-from phobos_core.codegen.memory import GLOBAL, SHARED, advanced, bytes_of, stage_offset
+from phobos_core.codegen.memory import GLOBAL, advanced, bytes_of, stage_offset
 from phobos_core.ir.integers import Linear
 
-# By as much an access to shared memory can multiply a part of its address.
+# What an access to shared memory can multiply a part of its address by.
 _SHIFTED = 16
 
 
@@ -118,7 +118,7 @@ def _sum(cg: Context, target: Window, at: Sequence[Coord]) -> str:
     way to put the sum together, which takes longer than all the rest of its work and gains nothing.
     """
     memory, writer = target.memory, cg.writer
-    parts = [*_parts(cg, memory, at)]
+    parts = [*_parts(cg, memory, at, staged=target.stage is not None)]
     for offset, stride in zip(target.offsets, memory.strides, strict=True):
         parts.append(bytes_of(cg, memory, index.mul(cg, cg.index, cg.scalars[offset], str(stride))))
     if target.stage is not None:
@@ -133,13 +133,13 @@ def _sum(cg: Context, target: Window, at: Sequence[Coord]) -> str:
     return pointer
 
 
-def _parts(cg: Context, memory: Memory, at: Sequence[Coord]) -> Iterator[str]:
+def _parts(cg: Context, memory: Memory, at: Sequence[Coord], *, staged: bool = False) -> Iterator[str]:
     """The bytes from 0 to each coordinate's base."""
     for stride, coord in zip(memory.strides, at, strict=True):
         if coord.base is None:
             continue
         if isinstance(stride, int):
-            yield _distance(cg, coord, stride * memory.element.bytes, memory.space)
+            yield _distance(cg, coord, stride * memory.element.bytes, staged=staged)
         else:
             base = index.resized(cg, coord.base, "i32", "i64", "zext")
             yield index.mul(cg, "i64", base, _pitch(cg, memory, stride))
@@ -150,15 +150,15 @@ def _pitch(cg: Context, memory: Memory, stride: int | str) -> str:
     return bytes_of(cg, memory, str(stride))
 
 
-def _distance(cg: Context, coord: Coord, stride: int, space: int) -> str:
+def _distance(cg: Context, coord: Coord, stride: int, *, staged: bool) -> str:
     """The bytes from 0 to the coordinate's base as an i64 operand, computed in 32 bits where they fit.
 
-    ptxas joins a shift to the sum that takes it, in each turn of a loop, and so keeps the sum out of the address of an
-    access to shared memory unless that can shift as far itself.
+    ptxas joins a shift to the sum that takes it: with the place of the copy that a turn of a loop uses, in each turn.
+    Accesses to shared memory can add that place themselves, and shift a little.
     """
     assert coord.base is not None
     if coord.limit * stride < 1 << 31:
-        if space == SHARED and stride > _SHIFTED:
+        if staged and stride > _SHIFTED:
             masked = index.masked_multiple(cg, coord.base, stride)
             if masked is not None:
                 return index.resized(cg, masked, "i32", "i64", "zext")
