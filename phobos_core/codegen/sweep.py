@@ -44,8 +44,8 @@ def sweep(cg: Context, op: Op, vector: int, first: int = 0) -> None:
     else:
         turns = full // group
         loop = cg.writer.open_loop(["i32"], ["0"])
-        first = Coord(loop.names[0], 0, turns * group, group)
-        _group(cg, target, value, vector, [first.plus(i) for i in range(group)])
+        turn = Coord(loop.names[0], 0, turns * group, group)
+        _group(cg, target, value, vector, [turn.plus(i) for i in range(group)])
         following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, {group}")
         again = cg.writer.value(f"icmp ult i32 {following}, {turns * group}")
         cg.writer.close_loop(loop, again, [following], ROLLED)
