@@ -103,7 +103,9 @@ def with_attrs(op: Op, **attrs: Any) -> Op:
 
 
 def with_body(kernel: Kernel, ops: Iterable[Op]) -> Kernel:
-    return replace(kernel, body=replace(kernel.body, ops=tuple(ops)))
+    """With the same ops it stays the same."""
+    ops = tuple(ops)
+    return kernel if ops is kernel.body.ops else replace(kernel, body=replace(kernel.body, ops=ops))
 
 
 def rewrite(block: Block, visit: Callable[[Op], Sequence[Op] | None]) -> Block:
@@ -146,8 +148,8 @@ def edit(
 
     def rebuilt(op: Op) -> Op:
         operands = tuple(renamed.get(v, v) for v in op.operands) if renamed else op.operands
-        regions = tuple(blocks(region) for region in op.regions)
-        if operands == op.operands and all(new is was for new, was in zip(regions, op.regions, strict=True)):
+        regions = tuple(blocks(region) for region in op.regions) if op.regions else ()
+        if operands == op.operands and all(map(is_, regions, op.regions)):
             return op
         return replace(op, operands=operands, regions=regions)
 
@@ -186,9 +188,10 @@ def without_unused(block: Block) -> Block:
         for op in reversed(block.ops):
             if OPS[op.name].effect in ("none", "read") and used.isdisjoint(op.results):
                 continue
-            regions = tuple(kept(region) for region in reversed(op.regions))[::-1]
-            if any(new is not was for new, was in zip(regions, op.regions, strict=True)):
-                op = replace(op, regions=regions)
+            if op.regions:
+                regions = tuple(kept(region) for region in reversed(op.regions))[::-1]
+                if not all(map(is_, regions, op.regions)):
+                    op = replace(op, regions=regions)
             used.update(op.operands)
             ops.append(op)
         return (

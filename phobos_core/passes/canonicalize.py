@@ -10,6 +10,7 @@ Float arithmetic is not folded here: LLVM does it with the rounding of the targe
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import is_
 
 from phobos_core.ir.folding import ARITHMETIC, COMMUTATIVE, COMPARISONS, NEUTRAL
 from phobos_core.ir.module import Block, Kernel, Op, Value
@@ -39,7 +40,8 @@ class _Canonicalizer:
     def run(self, block: Block) -> Block:
         for op in block.ops:
             self.op(op)
-        return Block(block.args, tuple(self.ops))
+        same = len(self.ops) == len(block.ops) and all(map(is_, self.ops, block.ops))
+        return block if same else Block(block.args, tuple(self.ops))
 
     def region(self, block: Block) -> Block:
         """A region on its own: what it computes is not known outside."""
@@ -52,9 +54,8 @@ class _Canonicalizer:
         return result
 
     def op(self, op: Op) -> None:
-        operands = tuple(self.renamed.get(v, v) for v in op.operands)
-        if operands != op.operands:
-            op = replace(op, operands=operands)
+        if not self.renamed.keys().isdisjoint(op.operands):
+            op = replace(op, operands=tuple(self.renamed.get(v, v) for v in op.operands))
         if op.regions:
             self.control(op)
         elif len(op.results) == 1 and isinstance(op.result.type, ScalarType | RunType):
@@ -149,7 +150,7 @@ class _Canonicalizer:
         regions = tuple(self.region(r) for r in op.regions)
         if not op.results and all(_harmless(r) for r in regions) and op.name != "while":
             return
-        self.ops.append(replace(op, regions=regions))
+        self.ops.append(op if all(map(is_, regions, op.regions)) else replace(op, regions=regions))
 
     def rename(self, results: tuple[Value, ...], values: tuple[Value, ...]) -> None:
         for result, value in zip(results, values, strict=True):
