@@ -80,9 +80,8 @@ CASES = (
     Case("SGEMM, any extents", SGEMM, ({"TILE_M": 128, "TILE_N": 128, "TILE_K": 8},), None, "128 x 128 x 8", 0.81, 128),
     Case("SGEMM, whole tiles", WHOLE, ({"TILE_M": 64, "TILE_N": 64, "TILE_K": 16},), None, "64 x 64 x 16", 0.81, 128),
     Case("SGEMM, any extents", SGEMM, ({"TILE_M": 64, "TILE_N": 64, "TILE_K": 16},), None, "64 x 64 x 16", 0.81, 128),
-    # Of eight k the 4 x 4 products of a thread are 128; reading their operands takes 16 instructions alone.
-    Case("SGEMM, whole tiles", WHOLE, ({"TILE_M": 64, "TILE_N": 64, "TILE_K": 8},), None, "64 x 64 x 8"),
-    Case("SGEMM, any extents", SGEMM, ({"TILE_M": 64, "TILE_N": 64, "TILE_K": 8},), None, "64 x 64 x 8"),
+    Case("SGEMM, whole tiles", WHOLE, ({"TILE_M": 64, "TILE_N": 64, "TILE_K": 8},), None, "64 x 64 x 8", 0.81, 128),
+    Case("SGEMM, any extents", SGEMM, ({"TILE_M": 64, "TILE_N": 64, "TILE_K": 8},), None, "64 x 64 x 8", 0.81, 128),
 )
 
 

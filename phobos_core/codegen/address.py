@@ -8,12 +8,16 @@ takes first what the loops change least, which is then computed before them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from phobos_core.codegen import index
 from phobos_core.codegen.context import Context, Memory, Turning, Window
 from phobos_core.codegen.index import Coord
 from phobos_core.codegen.memory import GLOBAL, advanced, bytes_of, stage_offset
 from phobos_core.ir.integers import Linear
+
+# What an access to shared memory can multiply a part of its address by.
+_SHIFTED = 16
 
 
 def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
@@ -40,8 +44,49 @@ def address(cg: Context, target: Window, at: Sequence[Coord]) -> str:
     return advanced(cg, memory, pointer, str(constant * memory.element.bytes))
 
 
+def either(cg: Context, condition: str, a: tuple[Window, Sequence[Coord]], b: tuple[Window, Sequence[Coord]]) -> str:
+    """The pointer to an element of the one window where the condition holds, elsewhere of the other, whose memory is
+    alike and whose coordinates have no offsets. Where both move with a loop it is chosen before that."""
+    (one, at_one), (other, at_other) = a, b
+    memory = one.memory
+    type = f"ptr addrspace({memory.space})"
+    courses = [_course(cg, window, at) for window, at in (a, b)]
+    first, second = courses
+    if first is not None and second is not None and first.around is second.around:
+        start = index.chosen(cg, type, condition, first.start, second.start)
+        distance = index.chosen(cg, "i64", condition, first.distance, second.distance)
+        return cg.writer.moving(first.around.loop, type, start, distance)
+    stage = one.stage if one.stage is other.stage else None
+    if stage is not None:
+        one, other = replace(one, stage=None), replace(other, stage=None)
+    pointer = index.chosen(cg, type, condition, address(cg, one, at_one), address(cg, other, at_other))
+    return pointer if stage is None else advanced(cg, memory, pointer, stage_offset(cg, memory, stage))
+
+
 def _moving(cg: Context, target: Window, at: Sequence[Coord]) -> str | None:
     """The address of the coordinates' bases as a pointer that a loop moves on, if one does."""
+    course = _course(cg, target, at)
+    if course is None:
+        return None
+    memory, made = target.memory, course.around.made
+    key = memory.base, memory.strides, memory.element.bytes, target.offsets, tuple(c.base for c in at)
+    if key not in made:
+        type = f"ptr addrspace({memory.space})"
+        made[key] = cg.writer.moving(course.around.loop, type, course.start, course.distance)
+    return made[key]
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """A pointer that is at `start` in the first turn of a loop, and `distance` bytes further in each next."""
+
+    around: Turning
+    start: str
+    distance: str
+
+
+def _course(cg: Context, target: Window, at: Sequence[Coord]) -> _Course | None:
+    """Where the coordinates' bases are that a loop moves on, if one does."""
     forms = [cg.facts.linear(offset) for offset in target.offsets]
     around = next((turning for turning in reversed(cg.loops) if any(turning.variable in f.terms for f in forms)), None)
     if around is None or target.memory.space != GLOBAL:
@@ -50,15 +95,10 @@ def _moving(cg: Context, target: Window, at: Sequence[Coord]) -> str | None:
     needed += [coord.base for coord in at if coord.base is not None]
     if any(name.startswith("%") and cg.writer.varies(name, around.loop) for name in needed):
         return None
-    size = target.memory.element.bytes
-    key = target.memory.base, target.memory.strides, size, target.offsets, tuple(c.base for c in at)
-    if key not in around.made:
-        around.made[key] = _started(cg, around, forms, target.memory, at)
-    return around.made[key]
+    return _started(cg, around, forms, target.memory, at)
 
 
-def _started(cg: Context, around: Turning, forms: Sequence[Linear], memory: Memory, at: Sequence[Coord]) -> str:
-    """A new pointer that moves with the loop."""
+def _started(cg: Context, around: Turning, forms: Sequence[Linear], memory: Memory, at: Sequence[Coord]) -> _Course:
     begin, distance = "0", "0"
     for form, stride in zip(forms, memory.strides, strict=True):
         first = index.linear(cg, form, {around.variable: around.lo})
@@ -68,7 +108,7 @@ def _started(cg: Context, around: Turning, forms: Sequence[Linear], memory: Memo
     start = advanced(cg, memory, memory.base, bytes_of(cg, memory, begin))
     for part in _parts(cg, memory, at):
         start = advanced(cg, memory, start, part)
-    return cg.writer.moving(around.loop, f"ptr addrspace({memory.space})", start, bytes_of(cg, memory, distance))
+    return _Course(around, start, bytes_of(cg, memory, distance))
 
 
 def _sum(cg: Context, target: Window, at: Sequence[Coord]) -> str:
@@ -78,7 +118,7 @@ def _sum(cg: Context, target: Window, at: Sequence[Coord]) -> str:
     way to put the sum together, which takes longer than all the rest of its work and gains nothing.
     """
     memory, writer = target.memory, cg.writer
-    parts = [*_parts(cg, memory, at)]
+    parts = [*_parts(cg, memory, at, staged=target.stage is not None)]
     for offset, stride in zip(target.offsets, memory.strides, strict=True):
         parts.append(bytes_of(cg, memory, index.mul(cg, cg.index, cg.scalars[offset], str(stride))))
     if target.stage is not None:
@@ -93,13 +133,13 @@ def _sum(cg: Context, target: Window, at: Sequence[Coord]) -> str:
     return pointer
 
 
-def _parts(cg: Context, memory: Memory, at: Sequence[Coord]) -> Iterator[str]:
+def _parts(cg: Context, memory: Memory, at: Sequence[Coord], *, staged: bool = False) -> Iterator[str]:
     """The bytes from 0 to each coordinate's base."""
     for stride, coord in zip(memory.strides, at, strict=True):
         if coord.base is None:
             continue
         if isinstance(stride, int):
-            yield _distance(cg, coord, stride * memory.element.bytes)
+            yield _distance(cg, coord, stride * memory.element.bytes, staged=staged)
         else:
             base = index.resized(cg, coord.base, "i32", "i64", "zext")
             yield index.mul(cg, "i64", base, _pitch(cg, memory, stride))
@@ -110,9 +150,17 @@ def _pitch(cg: Context, memory: Memory, stride: int | str) -> str:
     return bytes_of(cg, memory, str(stride))
 
 
-def _distance(cg: Context, coord: Coord, stride: int) -> str:
-    """The bytes from 0 to the coordinate's base as an i64 operand, computed in 32 bits where they fit."""
+def _distance(cg: Context, coord: Coord, stride: int, *, staged: bool) -> str:
+    """The bytes from 0 to the coordinate's base as an i64 operand, computed in 32 bits where they fit.
+
+    ptxas joins a shift to the sum that takes it: with the place of the copy that a turn of a loop uses, in each turn.
+    Accesses to shared memory can add that place themselves, and shift a little.
+    """
     assert coord.base is not None
     if coord.limit * stride < 1 << 31:
+        if staged and stride > _SHIFTED:
+            masked = index.masked_multiple(cg, coord.base, stride)
+            if masked is not None:
+                return index.resized(cg, masked, "i32", "i64", "zext")
         return index.resized(cg, index.mul(cg, index.COORD, coord.base, str(stride)), "i32", "i64", "zext")
     return index.mul(cg, "i64", index.resized(cg, coord.base, "i32", "i64", "zext"), str(stride))

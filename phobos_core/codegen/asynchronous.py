@@ -7,7 +7,7 @@ from math import prod
 from phobos_core.codegen import index, memory
 from phobos_core.codegen.address import address
 from phobos_core.codegen.context import Context
-from phobos_core.codegen.sweep import run_place
+from phobos_core.codegen.sweep import in_line, run_place
 from phobos_core.ir.module import Op
 
 
@@ -18,11 +18,15 @@ def copy(cg: Context, op: Op) -> None:
     asked = cg.scalars[op.operands[4]] if len(op.operands) > 4 else "true"
     vector, threads = op.attrs["vector"], cg.kernel.threads
     runs = prod(source.shape) // vector
+    line = in_line(cg, destination)
     for start in range(0, runs, threads):
         here = "true" if start + threads <= runs else index.less(cg, cg.thread, runs - start)
         with cg.writer.guarded(here):
             place = run_place(cg, source.shape, vector, index.fixed(start // threads))
-            to = address(cg, destination, place)
+            if line is None:
+                to = address(cg, destination, place)
+            else:
+                to = address(cg, line, run_place(cg, line.shape, vector, index.fixed(start // threads)))
             at = address(cg, source, place)
             _copy_run(cg, to, at, vector * source.memory.element.bytes, memory.valid(cg, source, place), asked)
 

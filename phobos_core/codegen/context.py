@@ -72,8 +72,8 @@ class Turning:
 class Context:
     """`scalars` and `registers` hold the operands of scalars and of tiles with a layout, one per run of the thread.
     `ir` knows the ops of virtual tile values, which are evaluated where they are consumed. `gatherings` has what each
-    gathered vector was made of. `loops` are those around, the innermost last. `runs_once`: inside the remainder of a
-    split loop."""
+    gathered vector was made of, `quotients` of which coordinate and by what a coordinate is one. `loops` are those
+    around, the innermost last. `runs_once`: inside the remainder of a split loop."""
 
     kernel: Kernel
     writer: Writer
@@ -89,6 +89,7 @@ class Context:
     loops: list[Turning] = field(default_factory=list)
     helpers: set[str] = field(default_factory=set)
     gatherings: dict[str, list[str]] = field(default_factory=dict)
+    quotients: dict[str, tuple[str, int]] = field(default_factory=dict)
     thread: str = "0"
     shared: str = ""
     runs_once: bool = False

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from typing import TypeAlias
 
+from phobos_core.codegen import index
 from phobos_core.codegen.context import Context, Turning
+from phobos_core.codegen.writer import Loop
 from phobos_core.ir.integers import Linear
 from phobos_core.ir.module import Block, Op, Value
 from phobos_core.ir.types import TileType, TokenType
@@ -43,6 +45,7 @@ def for_loop(cg: Context, op: Op, emit: EmitBlock) -> None:
     yielded = body.ops[-1].operands
     last = _operands(cg, yielded)
     again = _going_on(cg, _below(cg, op, position, following), [cg.scalars[yielded[n]] for n in flags])
+    _count(cg, op, loop, following)
     w.close_loop(loop, again, [following, *last])
     w.jump(end)
     w.start(end)
@@ -82,6 +85,20 @@ def _below(cg: Context, op: Op, position: str, following: str) -> str:
         # A step that is not positive never comes to an end, which is the kernel's mistake and not for here to hide.
         passed = cg.writer.pure(f"and i1 {passed}, {_less(cg, '0', cg.scalars[step])}")
     return _going_on(cg, below, [passed])
+
+
+def _count(cg: Context, op: Op, loop: Loop, following: str) -> None:
+    """Where a loop takes its position for nothing but to know the end, it counts up to 0 from below: whether that is
+    reached is one bit, and a comparison of 64 bits takes two instructions and the end at hand."""
+    lo, hi, step = (cg.exact.of(v) for v in op.operands[:3])
+    least, most = cg.exact.of_type(INDEX)
+    exact = step[0] > 0 and lo[0] - hi[1] >= least and hi[1] - 1 + step[1] <= most
+    tests = cg.writer.uses(loop, following)
+    if cg.index != "i64" or not exact or len(tests) != 1 or len(cg.writer.uses(loop, loop.names[0])) != 1:
+        return
+    begin, end, by = (cg.scalars[v] for v in op.operands[:3])
+    left = cg.writer.counting(loop, cg.index, index.sub(cg, cg.index, begin, end), by)
+    cg.writer.rewrite(tests[0], f"{following}, {end}", f"{left}, 0")
 
 
 def _less(cg: Context, a: str, b: str) -> str:

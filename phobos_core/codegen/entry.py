@@ -17,7 +17,7 @@ from phobos_core.ir import integers, intervals
 from phobos_core.ir.divisors import Vectors
 from phobos_core.ir.module import Kernel, Param
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.rewrite import Index
+from phobos_core.ir.rewrite import indexed
 from phobos_core.ir.tree import buffer_of
 from phobos_core.language.types import BOOL, ScalarType
 
@@ -27,7 +27,7 @@ _TID = "llvm.nvvm.read.ptx.sreg.tid.x"
 
 def module_text(kernel: Kernel) -> str:
     writer = Writer()
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     # Codegen can ask nothing of the launch, so it leans on no assumed divisor.
     vectors = Vectors(replace(kernel, assumed=frozenset()), index)
     exact = intervals.of_kernel(kernel)

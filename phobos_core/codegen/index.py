@@ -75,6 +75,11 @@ def both(cg: Context, a: str, b: str) -> str:
     return cg.writer.pure(f"and i1 {a}, {b}")
 
 
+def chosen(cg: Context, type: str, condition: str, a: str, b: str) -> str:
+    """`a` where the condition holds, `b` elsewhere."""
+    return a if a == b else cg.writer.pure(f"select i1 {condition}, {type} {a}, {type} {b}")
+
+
 def less(cg: Context, a: str, b: int) -> str:
     """a < b as 32-bit numbers that are never negative."""
     if a[0] != "%":
@@ -147,17 +152,31 @@ def divided(cg: Context, coord: Coord, by: int) -> tuple[Coord, Coord]:
     if by == 1:
         return coord, ZERO
     if coord.multiple % by == 0:
-        quotient = cg.writer.pure(f"udiv i32 {base}, {by}")
+        quotient = _quotient(cg, base, by)
         limit = (coord.limit + by - 1) // by
         return Coord(quotient, offset // by, limit, coord.multiple // by), fixed(offset % by)
     if coord.limit - 1 + offset % by < by:
         return fixed(offset // by), Coord(base, offset % by, coord.limit, coord.multiple)
     if offset % by == 0:
-        quotient = cg.writer.pure(f"udiv i32 {base}, {by}")
+        quotient = _quotient(cg, base, by)
         rest = cg.writer.pure(f"urem i32 {base}, {by}")
         return Coord(quotient, offset // by, (coord.limit + by - 1) // by), Coord(rest, 0, min(by, coord.limit))
     whole = add(cg, COORD, base, str(offset))
     return divided(cg, Coord(whole, 0, coord.limit + offset), by)
+
+
+def _quotient(cg: Context, base: str, by: int) -> str:
+    quotient = cg.writer.pure(f"udiv i32 {base}, {by}")
+    cg.quotients[quotient] = base, by
+    return quotient
+
+
+def masked_multiple(cg: Context, base: str, factor: int) -> str | None:
+    """A quotient times a factor as a mask of what was divided; both are powers of two, the factor no less."""
+    dividend, by = cg.quotients.get(base, ("", 0))
+    if not dividend or by & (by - 1) or factor & (factor - 1) or factor < by:
+        return None
+    return cg.writer.pure(f"and i32 {mul(cg, 'i32', dividend, str(factor // by))}, {-factor}")
 
 
 def unflattened(cg: Context, coord: Coord, shape: tuple[int, ...]) -> tuple[Coord, ...]:

@@ -32,8 +32,8 @@ def _machine(target: str) -> Any:
 def to_ptx(text: str, target: str) -> str:
     """The PTX of a module, for a name in `language.targets`."""
     machine = _machine(target)
+    # Parsing verifies what has line numbers.
     module = llvm.parse_assembly(text)
-    module.verify()
     _optimise(module, machine)
     ptx: str = machine.emit_assembly(module)
     # What surrounds a predicated access says nothing to whoever reads the PTX.

@@ -50,12 +50,12 @@ def allocation(cg: Context, op: Op, buffer: str) -> Memory:
     mem = op.results[0].type
     assert isinstance(mem, MemType)
     pitch = op.attrs.get("pitch")
-    strides = _row_major([d for d in mem.shape if d is not None], pitch)
+    strides = row_major([d for d in mem.shape if d is not None], pitch)
     base = _advanced(cg, buffer, SHARED, op.attrs["offset"])
     return Memory(mem.element, SHARED, base, strides, stage_bytes(mem, pitch), read_only=False)
 
 
-def _row_major(shape: Sequence[int], pitch: int | None) -> tuple[int, ...]:
+def row_major(shape: Sequence[int], pitch: int | None = None) -> tuple[int, ...]:
     strides = [1]
     for i, extent in enumerate(reversed(shape[1:])):
         strides.append(strides[-1] * (pitch if pitch and i == 0 else extent))

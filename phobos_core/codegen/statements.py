@@ -10,12 +10,14 @@ from phobos_core.codegen.arithmetic import elementwise
 from phobos_core.codegen.context import Context, Memory
 from phobos_core.codegen.contraction import contraction
 from phobos_core.codegen.control import for_loop, if_else, while_loop
+from phobos_core.codegen.pairs import paired
 from phobos_core.codegen.reduction import row_reduction
 from phobos_core.codegen.row_fold import row_fold
 from phobos_core.codegen.scan import column_scan
 from phobos_core.codegen.sweep import load_runs, sweep
 from phobos_core.ir.module import Block, Op
 from phobos_core.ir.ops import OPS
+from phobos_core.ir.pairs import partner
 from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowFold, RowReduction, RowSweep, Sweep
 from phobos_core.ir.types import MemType, TileType, element_of
 from phobos_core.language.targets import LANES
@@ -24,9 +26,21 @@ _MOST_BLOCKS = {"x": (1 << 31) - 1, "y": 65535, "z": 65535}
 
 
 def block(cg: Context, body: Block) -> None:
-    for op in body.ops:
+    waiting: tuple[Op, Op] | None = None
+    for number, op in enumerate(body.ops):
         cg.line = op.line or cg.line
         cg.writer.at_line(op.line)
+        if waiting is None:
+            other = partner(body.ops, number)
+            if other is not None:
+                waiting = op, other
+                continue
+        elif op is waiting[1]:
+            if not paired(cg, *waiting):
+                statement(cg, waiting[0])
+                statement(cg, op)
+            waiting = None
+            continue
         statement(cg, op)
 
 
@@ -119,8 +133,8 @@ def _hold(cg: Context, op: Op) -> None:
 
 def _store(cg: Context, op: Op) -> None:
     match op.attrs["schedule"]:
-        case Sweep(vector):
-            sweep(cg, op, vector)
+        case Sweep(vector, first):
+            sweep(cg, op, vector, first)
         case PatchSweep(layout, vector, down):
             patches.sweep(cg, op, layout, vector, down=down)
         case RowSweep(layout):

@@ -6,6 +6,7 @@ of them. All runs of a group are evaluated before the first is stored, so that t
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 
 from phobos_core.codegen import access, index, memory
@@ -13,6 +14,7 @@ from phobos_core.codegen.address import address
 from phobos_core.codegen.context import Context, Window
 from phobos_core.codegen.evaluate import Evaluation, Place
 from phobos_core.codegen.index import Coord
+from phobos_core.codegen.memory import row_major
 from phobos_core.codegen.tree import cost
 from phobos_core.codegen.writer import ROLLED
 from phobos_core.ir.module import Op, Value
@@ -25,11 +27,15 @@ _BUDGET = 160
 _TURNS = 3
 
 
-def sweep(cg: Context, op: Op, vector: int) -> None:
+def sweep(cg: Context, op: Op, vector: int, first: int = 0) -> None:
     view, value, _ = op.operands
     target = cg.windows[view]
     runs = prod(target.shape) // vector
     threads = cg.kernel.threads
+    if first:
+        with cg.writer.guarded(within(cg, first, runs)):
+            _group(cg, target, value, vector, [index.ZERO], own_run(cg, runs))
+        return
     full, tail = divmod(runs, threads)
     group = group_of(cg, value, vector)
     if held(cg.ir, value) or full <= group * _TURNS:
@@ -38,8 +44,8 @@ def sweep(cg: Context, op: Op, vector: int) -> None:
     else:
         turns = full // group
         loop = cg.writer.open_loop(["i32"], ["0"])
-        first = Coord(loop.names[0], 0, turns * group, group)
-        _group(cg, target, value, vector, [first.plus(i) for i in range(group)])
+        turn = Coord(loop.names[0], 0, turns * group, group)
+        _group(cg, target, value, vector, [turn.plus(i) for i in range(group)])
         following = cg.writer.value(f"add nuw nsw i32 {loop.names[0]}, {group}")
         again = cg.writer.value(f"icmp ult i32 {following}, {turns * group}")
         cg.writer.close_loop(loop, again, [following], ROLLED)
@@ -55,15 +61,41 @@ def group_of(cg: Context, value: Value, vector: int) -> int:
     return max(1, cg.unrolled(_BUDGET) // cost(cg, value, vector))
 
 
-def _group(cg: Context, target: Window, value: Value, vector: int, turns: list[Coord]) -> None:
-    places = [run_place(cg, target.shape, vector, turn) for turn in turns]
+def own_run(cg: Context, runs: int) -> Coord:
+    """The number of a thread's run where so many threads have one each, as have so many after those."""
+    return index.divided(cg, index.thread(cg), runs)[1]
+
+
+def within(cg: Context, first: int, count: int) -> str:
+    """Whether the thread is one of `count` from `first` on, which is a multiple of the count."""
+    which = index.operand(cg, index.divided(cg, index.thread(cg), count)[0])
+    return cg.writer.pure(f"icmp eq i32 {which}, {first // count}")
+
+
+def _group(
+    cg: Context, target: Window, value: Value, vector: int, turns: list[Coord], thread: Coord | None = None
+) -> None:
+    places = [run_place(cg, target.shape, vector, turn, thread) for turn in turns]
     evaluation = Evaluation(cg)
     results = []
     for turn, place in zip(turns, places, strict=True):
         evaluation.run = turn.offset
         results.append(evaluation.at(value, place, vector))
+    if (line := in_line(cg, target)) is not None:
+        target, places = line, [run_place(cg, line.shape, vector, turn, thread) for turn in turns]
     for place, result in zip(places, results, strict=True):
         store_run(cg, target, place, result, vector)
+
+
+def in_line(cg: Context, target: Window) -> Window | None:
+    """All of a buffer without gaps as one row, where its runs lie in the order of their numbers: tiles of any shape are
+    then swept at the same distance from where they begin."""
+    memory = target.memory
+    whole = all(cg.scalars[offset] == "0" for offset in target.offsets) and not any(target.bounds)
+    if len(target.shape) < 2 or not whole or memory.strides != row_major(target.shape):
+        return None
+    line = (prod(target.shape),)
+    return Window(replace(memory, strides=(1,)), target.offsets[:1], target.stage, line, (None,))
 
 
 def store_run(cg: Context, target: Window, place: Place, operand: str, width: int, condition: str = "true") -> None:
@@ -71,13 +103,15 @@ def store_run(cg: Context, target: Window, place: Place, operand: str, width: in
     access.store(cg, target.memory, address(cg, target, place), operand, width, condition)
 
 
-def run_place(cg: Context, shape: tuple[int, ...], vector: int, turn: Coord) -> Place:
-    """Where run number thread + turn * threads of a tile begins."""
+def run_place(cg: Context, shape: tuple[int, ...], vector: int, turn: Coord, thread: Coord | None = None) -> Place:
+    """Where run number thread + turn * threads of a tile begins; the thread's own number if none is given."""
     threads = cg.kernel.threads
     if not shape:
         return ()
     row_runs = shape[-1] // vector
-    thread = index.thread(cg)
+    thread = thread or index.thread(cg)
+    if len(shape) == 1:
+        return (index.scaled(cg, index.total(cg, thread, index.scaled(cg, turn, threads)), vector),)
     if row_runs % threads == 0:
         # A whole number of turns a row: each turn stays in one row.
         row, part = index.divided(cg, turn, row_runs // threads)
@@ -101,6 +135,11 @@ def load_runs(cg: Context, op: Op) -> None:
     window = cg.windows[op.operands[0]]
     runs = prod(window.shape) // layout.vector
     held = []
+    if layout.first:
+        place = run_place(cg, window.shape, layout.vector, index.ZERO, own_run(cg, runs))
+        condition = within(cg, layout.first, runs)
+        cg.registers[result] = [access.load_run(cg, op, place, layout.vector, condition)]
+        return
     for start in range(0, runs, layout.threads):
         place = run_place(cg, window.shape, layout.vector, index.fixed(start // layout.threads))
         condition = "true" if start + layout.threads <= runs else index.less(cg, cg.thread, runs - start)

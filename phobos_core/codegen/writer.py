@@ -118,7 +118,9 @@ class Writer:
         """The outermost of the loops around, innermost first, in which no operand changes."""
         found = None
         if self._loops:
-            last = max((self._birth(name) for name in _NAME.findall(text)), default=-1)
+            last = -1
+            for name in _NAME.findall(text):
+                last = max(last, int(name[1:]) if name[1].isdigit() else self._births.get(name, -1))
             for loop in reversed(self._loops):
                 if last >= loop.birth:
                     break
@@ -233,6 +235,22 @@ class Writer:
         loop.further.append((last, type, before, name))
         loop.first.append(f"  {name} = getelementptr i8, {type} {last}, i64 {step}{self._suffix}")
         return name
+
+    def counting(self, loop: Loop, type: str, start: str, step: str) -> str:
+        """An integer that is `start` and a `step` in the first turn of a loop, and a `step` more in each next."""
+        last, name = self._named("m", loop.birth), self._named("m", loop.birth)
+        loop.further.append((last, type, start, name))
+        loop.first.append(f"  {name} = add {type} {last}, {step}{self._suffix}")
+        return name
+
+    def uses(self, loop: Loop, name: str) -> list[int]:
+        """The lines of a loop being written that take a value, one as often as it does."""
+        taken = re.compile(rf"{name}(?![\w.]| =)")
+        lines = ((n, self.lines[n]) for n in range(loop.slots[-1], len(self.lines)))
+        return [n for n, line in lines if name in line for _ in taken.findall(line)]
+
+    def rewrite(self, line: int, old: str, new: str) -> None:
+        self.lines[line] = self.lines[line].replace(old, new)
 
     def alternating(self, loop: Loop, start: int, other: int) -> tuple[str, str]:
         """Two i64 that are `start` and `other` in the first turn of a loop, and change places in each next one."""

@@ -30,7 +30,7 @@ from phobos_core.ir.schedule import (
     Sweep,
 )
 from phobos_core.ir.tree import INNER, Node, buffer_of, nodes, stages_of
-from phobos_core.ir.types import Layout, MemType, Patches, Rows, RunType, TileType, Type, ViewType, element_of
+from phobos_core.ir.types import Cyclic, Layout, MemType, Patches, Rows, RunType, TileType, Type, ViewType, element_of
 
 # Two accesses with equal maps touch each byte from the same thread. None: from several threads, or not known.
 ThreadMap: TypeAlias = tuple[object, ...] | None
@@ -168,8 +168,8 @@ class Accesses:
                 return self._scheduled(op, touch.node, region)
             case "load":
                 layout = _layout(op)
-                assert layout is not None
-                return self._cyclic(region, layout.vector)
+                assert isinstance(layout, Cyclic)
+                return self._cyclic(region, layout.vector, layout.first)
             case "async_copy":
                 return self._cyclic(region, op.attrs["vector"])
             case "store_point" if "each" not in op.attrs:
@@ -195,8 +195,8 @@ class Accesses:
 
     def _own(self, schedule: Schedule, region: Region) -> ThreadMap:
         match schedule:
-            case Sweep(vector):
-                return self._cyclic(region, vector)
+            case Sweep(vector, first):
+                return self._cyclic(region, vector, first)
             case RowReduction(lanes=lanes):
                 return self._grid(self._kernel.threads // lanes, lanes, 1, region)
             case PatchSweep(layout):
@@ -227,11 +227,11 @@ class Accesses:
             return self._cyclic(region, vector)
         return ("grid", rows if wraps else None, columns, vector, self._where(region))
 
-    def _cyclic(self, region: Region, vector: int) -> ThreadMap:
+    def _cyclic(self, region: Region, vector: int, first: int = 0) -> ThreadMap:
         """Runs of `vector` in row-major order; of a contiguous region, runs of bytes from its first."""
         run = vector * element_of(region.buffer.type).bytes
         start = self._contiguous(region)
-        return ("cyclic", run, self._where(region) if start is None else start)
+        return ("cyclic", run, self._where(region) if start is None else start, first)
 
     def _columns(self, region: Region) -> ThreadMap:
         """A thread for each column, whichever rows."""

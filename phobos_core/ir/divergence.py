@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from phobos_core.ir.module import Block, Op, Value
-from phobos_core.ir.ops import OPS
 from phobos_core.ir.rewrite import Index, walk
 from phobos_core.ir.types import RunType
 from phobos_core.language.types import ScalarType
@@ -39,6 +39,7 @@ class Divergence:
         return found
 
 
+@lru_cache(maxsize=2)
 def divergence(body: Block) -> Divergence:
     if not any(_begins(op) for op in walk(body)):
         return Divergence()
@@ -63,24 +64,20 @@ class _Analysis:
             self.op(op)
 
     def op(self, op: Op) -> None:
-        match op.name:
-            case "for" | "while" | "if":
-                self.control(op)
-            case _ if _begins(op):
-                self.values.update(op.results)
-            case _ if any(isinstance(v.type, ScalarType | RunType) for v in op.results):
-                if OPS[op.name].effect != "control" and not self.values.isdisjoint(op.operands):
-                    self.values.update(v for v in op.results if isinstance(v.type, ScalarType | RunType))
+        if op.regions:
+            self.control(op)
+        elif _begins(op):
+            self.values.update(op.results)
+        elif not self.values.isdisjoint(op.operands):
+            self.values.update(v for v in op.results if isinstance(v.type, ScalarType | RunType))
 
     def control(self, op: Op) -> None:
-        while True:
-            before = len(self.values), len(self.splits)
-            self.once(op)
-            if (len(self.values), len(self.splits)) == before or op.name == "if":
-                return
+        while not self.once(op):
+            pass
 
-    def once(self, op: Op) -> None:
-        """The op and what is in it, once around."""
+    def once(self, op: Op) -> bool:
+        """The op and what is in it, once around; whether another time would find no more."""
+        differed = [0] * len(op.regions)
         head = {"for": 3, "while": 0, "if": 1}[op.name]
         carried = op.operands[head:]
         if op.name == "for":
@@ -91,9 +88,10 @@ class _Analysis:
                 self.splits.add(op)
         if op.name == "if" and op.operands[0] in self.values:
             self.splits.add(op)
-        for region in op.regions:
+        for number, region in enumerate(op.regions):
             args = region.args[1:] if op.name == "for" else region.args
             self.join(args, carried)
+            differed[number] = self.differing(region)
             self.block(region)
             *_, end = region.ops
             given = end.operands
@@ -107,6 +105,11 @@ class _Analysis:
             self.join(op.results, given)
         if op in self.splits:
             self.values.update(self.changed(op))
+        # What is inside depends on what its arguments are.
+        return differed == [self.differing(region) for region in op.regions]
+
+    def differing(self, region: Block) -> int:
+        return sum(arg in self.values for arg in region.args)
 
     def join(self, targets: Iterable[Value], sources: Iterable[Value]) -> None:
         self.values.update(

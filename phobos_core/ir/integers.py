@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 
 from phobos_core.analysis.symbolic import truncated_division, truncated_remainder
 from phobos_core.ir.module import Block, Kernel, Op, Value
 from phobos_core.language.targets import LANES
-from phobos_core.language.types import INDEX, Kind, ScalarType
+from phobos_core.language.types import Kind, ScalarType
 
 # No tensor has more elements along an axis: 2^47 bytes is more than a GPU addresses.
 MAX_EXTENT = 1 << 47
@@ -182,9 +183,11 @@ class Integers:
 
     def observe(self, op: Op) -> None:
         """Records what the op's result is known to be. Ops that give no index are of no interest."""
-        if len(op.results) != 1 or op.results[0].type != INDEX:
+        if len(op.results) != 1:
             return
         result = op.results[0]
+        if not isinstance(result.type, ScalarType) or result.type.kind is not Kind.INDEX:
+            return
         match op.name:
             case "const":
                 self._linear[result] = Linear({}, int(op.attrs["value"]))
@@ -275,12 +278,21 @@ def of_kernel(kernel: Kernel, believed: frozenset[str] = frozenset()) -> Integer
     An assumed divisor is for whoever relies on it to use and to require, so it is no fact but for the dimensions
     `believed`.
     """
-    facts = Integers(kernel.threads, kernel.index_bits)
+    multiples = []
     for param in kernel.params:
         if param.kind == "dim":
             known = param.name not in kernel.assumed or param.name in believed
-            facts.declare_extent(param.value, kernel.divisors.get(param.name, 1) if known else 1)
-    observe_block(facts, kernel.body)
+            multiples.append((param.value, kernel.divisors.get(param.name, 1) if known else 1))
+    return _of_body(kernel.body, kernel.threads, kernel.index_bits, tuple(multiples))
+
+
+@lru_cache(maxsize=4)
+def _of_body(body: Block, threads: int, index_bits: int, multiples: tuple[tuple[Value, int], ...]) -> Integers:
+    """Once for the passes one after the other that ask and leave the body as it is."""
+    facts = Integers(threads, index_bits)
+    for extent, multiple in multiples:
+        facts.declare_extent(extent, multiple)
+    observe_block(facts, body)
     return facts
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from operator import is_
 from typing import Any
 
@@ -24,13 +25,13 @@ def walk(block: Block) -> Iterator[Op]:
 
 
 class Index:
-    """Who defines, uses and encloses what in a kernel. Built once per pass; stale after a rewrite.
+    """Who defines, uses and encloses what in a kernel. Stale after a rewrite.
 
     `position` numbers ops as `walk` meets them, and `end` is the number of the last op inside an op, itself if it has
-    no regions: an op's span is position..end.
+    no regions: an op's span is position..end. `trees` has what `tree` found below a value.
     """
 
-    __slots__ = ("_users", "block_of", "definition", "end", "ops", "owner", "parent", "position")
+    __slots__ = ("_users", "block_of", "definition", "end", "ops", "owner", "parent", "position", "trees")
 
     def __init__(self, body: Block) -> None:
         self.ops: list[Op] = []
@@ -40,6 +41,7 @@ class Index:
         self.block_of: dict[Op, Block] = {}
         self.position: dict[Op, int] = {}
         self.end: dict[Op, int] = {}
+        self.trees: dict[Value, Sequence[object]] = {}
         self._users: dict[Value, list[Op]] | None = None
         self._visit(body, None)
 
@@ -90,12 +92,20 @@ class Index:
         return scope is not None and (scope is op or op in self.ancestors(scope))
 
 
+@lru_cache(maxsize=2)
+def indexed(body: Block) -> Index:
+    """The index of a body, once for the passes one after the other that read it and leave it as it is."""
+    return Index(body)
+
+
 def with_attrs(op: Op, **attrs: Any) -> Op:
     return replace(op, attrs={**op.attrs, **attrs})
 
 
 def with_body(kernel: Kernel, ops: Iterable[Op]) -> Kernel:
-    return replace(kernel, body=replace(kernel.body, ops=tuple(ops)))
+    """With the same ops it stays the same."""
+    ops = tuple(ops)
+    return kernel if ops is kernel.body.ops else replace(kernel, body=replace(kernel.body, ops=ops))
 
 
 def rewrite(block: Block, visit: Callable[[Op], Sequence[Op] | None]) -> Block:
@@ -138,8 +148,8 @@ def edit(
 
     def rebuilt(op: Op) -> Op:
         operands = tuple(renamed.get(v, v) for v in op.operands) if renamed else op.operands
-        regions = tuple(blocks(region) for region in op.regions)
-        if operands == op.operands and all(new is was for new, was in zip(regions, op.regions, strict=True)):
+        regions = tuple(blocks(region) for region in op.regions) if op.regions else ()
+        if operands == op.operands and all(map(is_, regions, op.regions)):
             return op
         return replace(op, operands=operands, regions=regions)
 
@@ -178,9 +188,10 @@ def without_unused(block: Block) -> Block:
         for op in reversed(block.ops):
             if OPS[op.name].effect in ("none", "read") and used.isdisjoint(op.results):
                 continue
-            regions = tuple(kept(region) for region in reversed(op.regions))[::-1]
-            if any(new is not was for new, was in zip(regions, op.regions, strict=True)):
-                op = replace(op, regions=regions)
+            if op.regions:
+                regions = tuple(kept(region) for region in reversed(op.regions))[::-1]
+                if not all(map(is_, regions, op.regions)):
+                    op = replace(op, regions=regions)
             used.update(op.operands)
             ops.append(op)
         return (

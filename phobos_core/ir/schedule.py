@@ -14,13 +14,18 @@ from phobos_core.ir.types import Patches, Rows
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """Element-wise, spread as `Cyclic(threads, vector)` over the row-major elements of the stored view.
+    """Element-wise, spread as `Cyclic(threads, vector, first)` over the row-major elements of the stored view.
 
     `vector` divides the last extent, and every access in the value tree that walks the last axis with stride 1 may use
     it: its addresses are multiples of the access (or of 16 bytes, for a longer one), and where the last axis is masked
-    a run lies wholly inside or wholly outside the bounds."""
+    a run lies wholly inside or wholly outside the bounds. Of two such stores one after the other, `first` of the later
+    one being the runs of the other, codegen makes one where it can."""
 
     vector: int
+    first: int = 0
+
+    def __str__(self) -> str:
+        return f"Sweep(vector={self.vector}{f', first={self.first}' if self.first else ''})"
 
 
 @dataclass(frozen=True, slots=True)

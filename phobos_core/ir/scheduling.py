@@ -55,8 +55,8 @@ def schedule_fault(index: Index, op: Op, threads: int) -> str | None:
 def _spread(schedule: Schedule, threads: int) -> Layout | None:
     """How the elements lie that the schedule is about."""
     match schedule:
-        case Sweep(vector):
-            return Cyclic(threads, vector)
+        case Sweep(vector, first):
+            return Cyclic(threads, vector, first)
         case PatchSweep(layout) | RowFold(layout) | RowSweep(layout):
             return layout
         case Contraction():

@@ -6,7 +6,7 @@ tree reads (materialising, vector widths, lifetimes, barriers) walks it here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -47,12 +47,19 @@ def nodes(index: Index, root: Value) -> Iterator[Node]:
 
     Ends at loads, and at tiles held in registers, which are evaluated where they are defined.
     """
-    return (found for found in _walk(index, root) if isinstance(found, Node))
+    return (found for found in _tree(index, root) if isinstance(found, Node))
 
 
 def leaves(index: Index, root: Value) -> Iterator[Leaf]:
     """The tiles in registers that the tree reads, each once for each way that its axes follow the root's."""
-    return (found for found in _walk(index, root) if isinstance(found, Leaf))
+    return (found for found in _tree(index, root) if isinstance(found, Leaf))
+
+
+def _tree(index: Index, root: Value) -> Sequence[object]:
+    found = index.trees.get(root)
+    if found is None:
+        found = index.trees[root] = tuple(_walk(index, root))
+    return found
 
 
 def _walk(index: Index, root: Value) -> Iterator[Node | Leaf]:

@@ -21,14 +21,16 @@ class Cyclic:
     """Distribution over threads, row-major: thread t holds the runs of `vector` elements number t, t + threads, ...
 
     Element e of the tile (row-major) is in thread (e / vector) % threads. Fits any extent; the last runs may be
-    missing in some threads. `@registers` fixes vector = 1.
+    missing in some threads. `@registers` fixes vector = 1. Of a tile of few runs thread number `first` may have the
+    first one, and no thread before it or past the runs any.
     """
 
     threads: int
     vector: int
+    first: int = 0
 
     def __str__(self) -> str:
-        return f"cyclic<{self.threads}, {self.vector}>"
+        return f"cyclic<{self.threads}, {self.vector}{f', {self.first}' if self.first else ''}>"
 
 
 @dataclass(frozen=True, slots=True)

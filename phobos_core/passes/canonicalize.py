@@ -10,6 +10,7 @@ Float arithmetic is not folded here: LLVM does it with the rounding of the targe
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import is_
 
 from phobos_core.ir.folding import ARITHMETIC, COMMUTATIVE, COMPARISONS, NEUTRAL
 from phobos_core.ir.module import Block, Kernel, Op, Value
@@ -39,7 +40,8 @@ class _Canonicalizer:
     def run(self, block: Block) -> Block:
         for op in block.ops:
             self.op(op)
-        return Block(block.args, tuple(self.ops))
+        same = len(self.ops) == len(block.ops) and all(map(is_, self.ops, block.ops))
+        return block if same else Block(block.args, tuple(self.ops))
 
     def region(self, block: Block) -> Block:
         """A region on its own: what it computes is not known outside."""
@@ -52,9 +54,8 @@ class _Canonicalizer:
         return result
 
     def op(self, op: Op) -> None:
-        operands = tuple(self.renamed.get(v, v) for v in op.operands)
-        if operands != op.operands:
-            op = replace(op, operands=operands)
+        if not self.renamed.keys().isdisjoint(op.operands):
+            op = replace(op, operands=tuple(self.renamed.get(v, v) for v in op.operands))
         if op.regions:
             self.control(op)
         elif len(op.results) == 1 and isinstance(op.result.type, ScalarType | RunType):
@@ -63,14 +64,18 @@ class _Canonicalizer:
             self.ops.append(op)
 
     def scalar(self, op: Op, type: ScalarType | RunType) -> None:
-        same = self.simpler(op)
-        if same is not None:
-            self.renamed[op.result] = same
-            return
-        value = self.folded(op, type) if isinstance(type, ScalarType) else None
-        if value is not None and op.name != "const":
-            op = Op("const", (), op.results, {"value": value}, (), op.line)
-        key = (op.name, op.operands, tuple(op.attrs.items()), type, repr(value))
+        value = op.attrs["value"] if op.name == "const" else None
+        if not self.constants.keys().isdisjoint(op.operands):
+            same = self.simpler(op)
+            if same is not None:
+                self.renamed[op.result] = same
+                return
+            value = self.folded(op, type) if isinstance(type, ScalarType) else None
+            if value is not None:
+                op = Op("const", (), op.results, {"value": value}, (), op.line)
+        # 0.0 is -0.0, and True is 1, but for how they are written.
+        kind = type.name if isinstance(type, ScalarType) else type
+        key = (op.name, op.operands, tuple(op.attrs.items()), kind, None if value is None else repr(value))
         earlier = self.known.setdefault(key, op.result)
         if earlier is not op.result:
             self.renamed[op.result] = earlier
@@ -100,12 +105,9 @@ class _Canonicalizer:
 
     def folded(self, op: Op, type: ScalarType) -> Constant | None:
         """The value of the op's result, where its operands are constants."""
-        if op.name == "const":
-            value: Constant = op.attrs["value"]
-            return value
         constants = [self.constants.get(v) for v in op.operands]
         integers = [v for v in constants if isinstance(v, int)]
-        if not constants or len(integers) != len(constants):
+        if len(integers) != len(constants):
             return None
         operand = op.operands[0].type
         match op.name:
@@ -148,7 +150,7 @@ class _Canonicalizer:
         regions = tuple(self.region(r) for r in op.regions)
         if not op.results and all(_harmless(r) for r in regions) and op.name != "while":
             return
-        self.ops.append(replace(op, regions=regions))
+        self.ops.append(op if all(map(is_, regions, op.regions)) else replace(op, regions=regions))
 
     def rename(self, results: tuple[Value, ...], values: tuple[Value, ...]) -> None:
         for result, value in zip(results, values, strict=True):

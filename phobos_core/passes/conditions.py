@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from phobos_core.ir.integers import Integers, Linear, Range, of_kernel
 from phobos_core.ir.module import Kernel, Op, Value
-from phobos_core.ir.rewrite import Index, edit, without_unused
+from phobos_core.ir.rewrite import Index, edit, indexed, without_unused
 from phobos_core.ir.types import TileType, element_of
 from phobos_core.language.types import INDEX
 
@@ -20,7 +20,7 @@ _OPPOSITE = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
 
 
 def fold_conditions(kernel: Kernel) -> Kernel:
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     selects = [op for op in index.ops if op.name == "select" and isinstance(op.result.type, TileType)]
     if not selects:
         return kernel

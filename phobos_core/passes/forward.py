@@ -19,7 +19,7 @@ from typing import Literal, TypeVar
 from phobos_core.ir.module import Decision, Kernel, Op, Placement, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Region, Regions
-from phobos_core.ir.rewrite import Index, edit, without_unused
+from phobos_core.ir.rewrite import Index, edit, indexed, without_unused
 from phobos_core.ir.tree import INNER, Node, buffer_of, nodes
 from phobos_core.ir.types import MemType, TileType
 
@@ -57,7 +57,7 @@ def _joined(a: set[_T], b: set[_T]) -> set[_T]:
 
 
 def forward(kernel: Kernel) -> Kernel:
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     finder = _Finder(index, Regions(kernel, index))
     handed = [(store, reader) for store in index.ops if store.name == "store" for reader in finder.readers(store)]
     if not handed:
@@ -71,7 +71,7 @@ def forward(kernel: Kernel) -> Kernel:
                 values[user.result] = tile
     body = edit(kernel.body, replaced={store: () for store, _ in handed}, values=values)
     body = without_unused(body)
-    left = {op.results[0] for op in Index(body).ops if op.name == "alloc"}
+    left = {op.results[0] for op in indexed(body).ops if op.name == "alloc"}
     decisions = dict.fromkeys(_decision(index, store, reader) for store, reader in handed)
     return replace(
         kernel,

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from phobos_core.ir.module import Block, Op, Value
-from phobos_core.ir.rewrite import Index, with_attrs, without_unused
+from phobos_core.ir.rewrite import Index, indexed, with_attrs, without_unused
 from phobos_core.ir.tree import buffer_of
 from phobos_core.ir.types import Layout, MemType, TileType
 
@@ -30,7 +30,7 @@ class Plan:
 
 
 def hold_tiles(body: Block, plan: Plan) -> Block:
-    index = Index(body)
+    index = indexed(body)
     held = _reaching(index, (index.definition[load].operands[1] for load in plan.loads))
     stored = _reaching(index, (token for tokens in plan.read.values() for token in tokens))
     return without_unused(_Rewriter(index, plan, held, stored).block(body))

@@ -16,7 +16,7 @@ from phobos_core.ir.divisors import Vectors
 from phobos_core.ir.module import Decision, Kernel, Op, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Regions
-from phobos_core.ir.rewrite import Index, edit, with_attrs
+from phobos_core.ir.rewrite import Index, edit, indexed, with_attrs
 from phobos_core.ir.tree import buffer_of, nodes, views_along
 from phobos_core.ir.types import MemType
 from phobos_core.language.targets import TARGETS
@@ -51,7 +51,7 @@ def k_major(kernel: Kernel) -> Kernel:
 
 
 def _k_major(kernel: Kernel, *, padded: bool) -> Kernel:
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     regions, vectors = Regions(kernel, index), Vectors(kernel, index)
     replaced: dict[Op, list[Op]] = {}
     decisions: list[Decision] = []

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from phobos_core.ir.integers import Integers, of_kernel
 from phobos_core.ir.module import Decision, Kernel, Op, Value
-from phobos_core.ir.rewrite import Index
+from phobos_core.ir.rewrite import indexed
 from phobos_core.ir.tree import buffer_of, view_of
 from phobos_core.ir.types import ViewType
 
@@ -21,7 +21,7 @@ _Place: TypeAlias = tuple[int, Value, int]
 
 
 def report_masks(kernel: Kernel) -> Kernel:
-    index, facts = Index(kernel.body), of_kernel(kernel)
+    index, facts = indexed(kernel.body), of_kernel(kernel)
     masked: dict[_Place, str] = {}
     free: set[_Place] = set()
     dims = {p.value: p.name for p in kernel.params if p.kind == "dim"}

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Regions, disjoint
-from phobos_core.ir.rewrite import Index, edit, with_body
+from phobos_core.ir.rewrite import Index, edit, indexed, with_body
 from phobos_core.ir.tree import Node, buffer_of, nodes
 from phobos_core.passes.early_reads import early_reads
 from phobos_core.passes.temporaries import temporary
@@ -26,13 +26,13 @@ _WEIGHT = {"reduce": 0, "cumsum": 1, "dot": 2}
 
 
 def materialize(kernel: Kernel) -> Kernel:
-    kernel = early_reads(kernel, Index(kernel.body))
+    kernel = early_reads(kernel, indexed(kernel.body))
     kernel = _split_anchors(kernel)
     return _protect_targets(kernel)
 
 
 def _split_anchors(kernel: Kernel) -> Kernel:
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     after: dict[Op, Sequence[Op]] = {}
     values: dict[Value, Value] = {}
     kept: set[Op] = set()
@@ -72,7 +72,7 @@ def name_of(anchor: Op) -> str:
 
 
 def _protect_targets(kernel: Kernel) -> Kernel:
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     regions = Regions(kernel, index)
     replaced: dict[Op, Sequence[Op]] = {}
     for store in index.ops:

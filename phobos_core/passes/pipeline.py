@@ -25,7 +25,7 @@ from dataclasses import dataclass, replace
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
-from phobos_core.ir.rewrite import Index, edit, rewrite, walk, with_attrs, with_body, without_unused
+from phobos_core.ir.rewrite import Index, edit, indexed, rewrite, walk, with_attrs, with_body, without_unused
 from phobos_core.ir.tree import buffer_of
 from phobos_core.ir.types import TOKEN, Cyclic, Layout, ViewType
 from phobos_core.language.targets import TARGETS
@@ -34,6 +34,7 @@ from phobos_core.passes.canonicalize import canonicalize
 from phobos_core.passes.copies import Copy, can_be_pipelined, copies_of, name_of, reasons
 from phobos_core.passes.errors import PassError
 from phobos_core.passes.fitting import Pass, fits_after
+from phobos_core.passes.pairs import Small, firsts
 from phobos_core.passes.place_shared import limit, over_limit
 from phobos_core.passes.promote import promote
 from phobos_core.passes.thread_tiles import MOST_FETCHED, contractions_of, covers, words_a_thread
@@ -48,7 +49,7 @@ _FOLLOWING: tuple[Pass, ...] = (unroll, canonicalize, promote)
 def pipeline(kernel: Kernel) -> Kernel:
     decisions: list[Decision] = []
     outcomes: list[_Outcome] = []
-    for loop in [op for op in Index(kernel.body).ops if op.name == "for"][::-1]:
+    for loop in [op for op in indexed(kernel.body).ops if op.name == "for"][::-1]:
         # Innermost first; the loop is looked up again, since what was rewritten inside made a new op of it.
         outcome = _loop(kernel, loop.regions[0].args[0])
         kernel = outcome.kernel
@@ -77,7 +78,7 @@ def _nothing(kernel: Kernel, decisions: Sequence[Decision]) -> PassError:
 
 
 def _loop(kernel: Kernel, variable: Value) -> _Outcome:
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     loop = index.owner[variable]
     name = name_of(loop)
     found, refused = copies_of(index, loop)
@@ -119,10 +120,11 @@ def _too_large(kernel: Kernel, found: Sequence[Copy]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Ahead:
-    """A copy with what the new loop makes of it."""
+    """A copy with what the new loop makes of it; `widest` is how wide it could be if few threads took part."""
 
     copy: Copy
     width: Width
+    widest: Width
     layout: Layout
     alloc: Op
     argument: Value  # the buffer's token in the body
@@ -148,6 +150,7 @@ class _Plan:
         ahead = [self.ahead(copy, vectors) for copy in copies]
         barred = self.no_async(ahead)
         if barred:
+            ahead = self.side_by_side(ahead)
             self.how = f"through registers, loaded before the body and stored after it: {barred}"
         else:
             bytes = sorted({a.width.vector * a.copy.mem.element.bytes for a in ahead})
@@ -160,7 +163,7 @@ class _Plan:
 
     def ahead(self, copy: Copy, vectors: Vectors) -> _Ahead:
         rows, columns = (n or 1 for n in (1, *copy.mem.shape)[-2:])
-        width = vectors.widest([copy.source], rows if copy.turned else columns)
+        width = widest = vectors.widest([copy.source], rows if copy.turned else columns)
         if any(covers(self.kernel, dot) for dot in contractions_of(self.index, copy.alloc)):
             width = width.for_all(rows * columns, copy.mem.element.bytes, self.kernel.threads)
         layout: Layout = Cyclic(self.kernel.threads, width.vector)
@@ -169,7 +172,16 @@ class _Plan:
             layout = copy_layout(self.kernel.threads, (rows, columns), width.vector, pitch, size)
         mem, token = copy.alloc.results
         alloc = with_attrs(replace(copy.alloc, results=(Value(mem.type, mem.hint), Value(TOKEN, token.hint))), stages=2)
-        return _Ahead(copy, width, layout, alloc, Value(TOKEN, token.hint))
+        return _Ahead(copy, width, widest, layout, alloc, Value(TOKEN, token.hint))
+
+    def side_by_side(self, ahead: Sequence[_Ahead]) -> list[_Ahead]:
+        """With those beside each other that half of the threads can make each."""
+        small = [None if a.copy.turned else Small(a.copy.mem, a.widest) for a in ahead]
+        threads = self.kernel.threads
+        return [
+            a if first is None else replace(a, width=a.widest, layout=Cyclic(threads, a.widest.vector, first))
+            for a, first in zip(ahead, firsts(self.kernel, small), strict=True)
+        ]
 
     def no_async(self, ahead: Sequence[_Ahead]) -> str:
         """Why the copies cannot be `cp.async`; empty where they can."""

@@ -23,7 +23,7 @@ from phobos_core.ir.divergence import divergence
 from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Atom, Earlier, Form, Region
-from phobos_core.ir.rewrite import Index, edit, with_body
+from phobos_core.ir.rewrite import Index, edit, indexed, with_body
 from phobos_core.passes.pending import Bits, Pending
 
 
@@ -51,7 +51,7 @@ _MOST_TRIED = 64
 
 
 def place_barriers(kernel: Kernel) -> Kernel:
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     flow = Flow(Accesses(kernel, index), index, divergence(kernel.body).splits)
     placed = flow.place(kernel.body)
     before = {op: [Op("barrier", (), (), {}, (), op.line)] for op in placed}

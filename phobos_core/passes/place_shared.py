@@ -17,7 +17,7 @@ from math import prod
 from phobos_core.ir.accesses import Touch, touches
 from phobos_core.ir.divisors import Vectors
 from phobos_core.ir.module import Kernel, Op, Placement, Value
-from phobos_core.ir.rewrite import Index, rewrite, with_attrs
+from phobos_core.ir.rewrite import Index, indexed, rewrite, with_attrs
 from phobos_core.ir.schedule import Contraction
 from phobos_core.ir.tree import INNER, Node, buffer_of, nodes
 from phobos_core.ir.types import MemType, TileType, element_of
@@ -128,7 +128,7 @@ def _within(tiles: Sequence[Tile], most: int) -> bool:
 
 def lifetimes(kernel: Kernel, *, pad_temporaries: bool = False) -> list[Tile]:
     """The allocations in program order; one that nothing touches lives where it stands."""
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     vectors = Vectors(kernel, index)
     uses: dict[Value, list[tuple[Op, Touch]]] = {op.results[0]: [] for op in index.ops if op.name == "alloc"}
     for op in index.ops:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from phobos_core.ir.module import Decision, Kernel, Op, Placement, Value
-from phobos_core.ir.rewrite import Index
+from phobos_core.ir.rewrite import Index, indexed
 from phobos_core.ir.types import Cyclic, Layout, Patches, Rows, element_of
 from phobos_core.language.targets import LANES
 from phobos_core.passes.held_slices import with_slices
@@ -73,14 +73,14 @@ def _held(choice: _Choice) -> Kernel:
 def _chosen(kernel: Kernel, most_lanes: int) -> _Choice:
     """With the slices that several statements read, less those that are not held then. A row is reduced by at most so
     many threads."""
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     uses = tile_uses(kernel, index)
     without: set[Op] = set()
     while True:
         tried = with_slices(kernel, index, uses.statements, without)
         if not tried.loads:
             return _choice(kernel, index, uses, Spreading(kernel, index, most_lanes), ())
-        anew = Index(tried.kernel.body)
+        anew = indexed(tried.kernel.body)
         spreading = Spreading(tried.kernel, anew, most_lanes)
         choice = _choice(tried.kernel, anew, tile_uses(tried.kernel, anew), spreading, tried.loads)
         held = {tile.mem for tile in choice.layouts}

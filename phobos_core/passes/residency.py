@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from phobos_core.ir.module import Decision, Kernel, Op, Value
-from phobos_core.ir.rewrite import Index
+from phobos_core.ir.rewrite import Index, indexed
 from phobos_core.ir.schedule import Contraction
 from phobos_core.ir.tree import nodes, read_along_k
 from phobos_core.ir.types import TileType, element_of
@@ -54,7 +54,7 @@ def residency(kernel: Kernel) -> Kernel:
 
 def registers_needed(kernel: Kernel) -> int | None:
     """An estimate of what a thread takes; None where nothing takes much."""
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     held = list(_lifetimes(index))
     most, lines = 0, set()
     for op in index.ops:

@@ -7,14 +7,14 @@ is a decision; an access width that leans on the assumed divisor of an extent ad
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
 from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Decision, Kernel, Op, Requirement, Value
 from phobos_core.ir.ops import OPS
-from phobos_core.ir.rewrite import Index, rewrite, with_attrs
+from phobos_core.ir.rewrite import Index, indexed, rewrite, with_attrs
 from phobos_core.ir.schedule import (
     ColumnScan,
     Contraction,
@@ -29,6 +29,7 @@ from phobos_core.ir.tree import INNER, Node, buffer_of, held, nodes
 from phobos_core.ir.types import Cyclic, Layout, Patches, Rows, TileType, ViewType, element_of
 from phobos_core.language.targets import LANES, LEAST_SM, TARGETS
 from phobos_core.language.types import I8
+from phobos_core.passes import pairs
 from phobos_core.passes.materialize import name_of
 from phobos_core.passes.thread_tiles import (
     along,
@@ -43,7 +44,7 @@ from phobos_core.passes.turned import copy_layout
 
 
 def schedule(kernel: Kernel) -> Kernel:
-    planner = _Planner(kernel, Index(kernel.body))
+    planner = _Planner(kernel, indexed(kernel.body))
     body = rewrite(kernel.body, planner.visit)
     return replace(
         kernel,
@@ -60,9 +61,11 @@ class _Planner:
     decisions: list[Decision] = field(default_factory=list)
     relied_on: set[str] = field(default_factory=set)
     vectors: Vectors = field(init=False)
+    paired: Mapping[Op, tuple[Width, int]] = field(init=False)
 
     def __post_init__(self) -> None:
         self.vectors = Vectors(self.kernel, self.index)
+        self.paired = pairs.stores(self.kernel, self.index, self.vectors)
 
     def requirements(self) -> list[Requirement]:
         return self.vectors.requirements(sorted(self.relied_on))
@@ -98,7 +101,10 @@ class _Planner:
             case Patches():
                 return PatchSweep(layout, self.vector(view, tree, layout.vector))
             case Cyclic():
-                return Sweep(layout.vector)
+                return Sweep(layout.vector, layout.first)
+            case None if op in self.paired:
+                width, first = self.paired[op]
+                return Sweep(self.use(width), first)
             case None:
                 assert view is not None
                 return self.turned(view, tree) or self.sweep(view, tree)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from phobos_core.ir.builder import Builder
 from phobos_core.ir.integers import Integers, Linear, of_kernel
 from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
-from phobos_core.ir.rewrite import Index, clone, walk, with_attrs
+from phobos_core.ir.rewrite import Index, clone, indexed, walk, with_attrs
 from phobos_core.ir.tree import buffer_of, view_of
 from phobos_core.ir.types import ViewType
 from phobos_core.passes.copies import name_of
@@ -27,7 +27,7 @@ Unmasked = Mapping[Op, frozenset[int]]
 
 
 def split_loops(kernel: Kernel) -> Kernel:
-    splitter = _Splitter(Index(kernel.body), of_kernel(kernel))
+    splitter = _Splitter(indexed(kernel.body), of_kernel(kernel))
     body = splitter.block(kernel.body, {})
     if not splitter.splits:
         return kernel

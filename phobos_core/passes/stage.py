@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from phobos_core.ir.module import Block, Decision, Kernel, Op, Value
 from phobos_core.ir.ops import OPS
 from phobos_core.ir.regions import Regions
-from phobos_core.ir.rewrite import Index, edit, with_body, without_unused
+from phobos_core.ir.rewrite import Index, edit, indexed, with_body, without_unused
 from phobos_core.ir.tree import buffer_of
 from phobos_core.ir.types import TileType
 from phobos_core.passes.canonicalize import canonicalize
@@ -54,7 +54,7 @@ class Staged:
 
 
 def stage(kernel: Kernel) -> Kernel:
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     found = _operands(kernel, index)
     if not found:
         return kernel

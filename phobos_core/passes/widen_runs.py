@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from phobos_core.ir.divisors import Vectors, Width
 from phobos_core.ir.module import Decision, Kernel, Op, Value
-from phobos_core.ir.rewrite import Index, rewrite, with_attrs
+from phobos_core.ir.rewrite import Index, indexed, rewrite, with_attrs
 from phobos_core.ir.tree import buffer_of, stages_of
 from phobos_core.ir.types import MemType, RunType
 
@@ -21,7 +21,7 @@ _WIDEST = 16
 
 
 def widen_runs(kernel: Kernel) -> Kernel:
-    index = Index(kernel.body)
+    index = indexed(kernel.body)
     runs = [op for op in index.ops if op.name in ("load_run", "store_run")]
     if not runs:
         return kernel

@@ -1,5 +1,7 @@
 """Loops, branches, points, traps: what they carry, and that each thread sees the same."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ from phobos_core.ir.builder import Builder
 from phobos_core.ir.module import Block, Value
 from phobos_core.ir.schedule import Sweep
 from phobos_core.ir.types import TOKEN
-from phobos_core.language.types import BOOL, F32, I32, INDEX
+from phobos_core.language.types import BOOL, F32, I32, I64, INDEX
 from tests.codegen.support import Buffer, Program, values, zeros
 
 
@@ -41,6 +43,39 @@ def test_for_carries_values(lo: int, hi: int, step: int, index_bits: int) -> Non
     y = zeros(I32, 2)
     p.run(y, lo, hi, step)
     assert y[0] == 100 + sum(n * n for n in range(lo, hi, step))
+
+
+@pytest.mark.parametrize(("lo", "hi", "step"), [(0, 10, 1), (0, 10, 3), (0, 9, 3), (0, 1, 3), (0, 0, 1), (5, 3, 1)])
+def test_a_loop_that_needs_no_position_counts_up_to_zero(lo: int, hi: int, step: int) -> None:
+    p = Program(threads=32)
+    out, first, end = p.tensor("Y", I32, 1), p.dim("L"), p.dim("H")
+    i, total = Value(INDEX, "i"), Value(INDEX, "total")
+    body = Nested(p, (i, total))
+    block = body.end(p.b.binary("add", p.b.binary("mul", total, p.b.index(3)), p.b.index(1)))
+    loop = p.b.for_(first, end, p.b.index(step), [p.b.index(0)], block)
+    zero = p.b.index(0)
+    out.token = p.b.store_point(out.mem, [zero], p.b.convert(loop.result, I32), out.token)
+    inside = codegen.emit(p.kernel()).partition("$L__BB0_2:")[2].partition("bra")[0]
+    assert re.findall(r"setp\.lt\.s64\s+%p\d+, %rd\d+, (\S+);", inside) == ["0"]
+    y = zeros(I32, 1)
+    p.run(y, lo, hi)
+    assert y[0] == (3 ** len(range(lo, hi, step)) - 1) // 2
+
+
+def test_a_loop_whose_positions_may_wrap_compares_them() -> None:
+    """From the least index to the end is further than an index can say."""
+    p = Program(threads=32)
+    out = p.tensor("Y", I32, 1)
+    first = p.scalar("first", I64)
+    i, total = Value(INDEX, "i"), Value(INDEX, "total")
+    body = Nested(p, (i, total))
+    block = body.end(p.b.binary("add", total, p.b.index(1)))
+    bounds = p.b.convert(first, INDEX), p.b.index(1 << 62), p.b.index(1 << 61)
+    loop = p.b.for_(*bounds, [p.b.index(0)], block)
+    out.token = p.b.store_point(out.mem, [p.b.index(0)], p.b.convert(loop.result, I32), out.token)
+    y = zeros(I32, 1)
+    p.run(y, -(1 << 63))
+    assert y[0] == 6
 
 
 def test_a_tile_is_carried_through_memory_by_its_token() -> None:

@@ -28,7 +28,7 @@ from phobos_core.runtime.module import Kernel
 from tests.differential.kernels import Generated, mixed_kernels, tile_kernels
 from tests.differential.test_threads import CASES, Case
 from tests.examples.opinions import OPINIONS
-from tests.examples.test_examples import Choice, first, largest
+from tests.examples.test_examples import Choice, first, largest, small_tiles
 
 EXAMPLES = int(os.environ.get("PHOBOS_EXAMPLES", "30"))
 SECTOR = 32
@@ -123,6 +123,15 @@ def compare(kernel: Kernel, grid: Sequence[int], arguments: Sequence[Any]) -> in
 @pytest.mark.parametrize("name", sorted(OPINIONS))
 def test_every_access_of_the_examples(name: str, choose: Choice, target: str) -> None:
     kernel, opinion = choose(name, target), OPINIONS[name]
+    for sizes in filter(None, (opinion.whole, opinion.ragged)):
+        launch = opinion.make(sizes(kernel.config), kernel.config, np.random.default_rng(5))
+        assert compare(kernel, launch.grid, launch.args) > 0
+
+
+@pytest.mark.parametrize("target", ["sm_120", "sm_80", "sm_75"])
+@pytest.mark.parametrize("name", ["sgemm", "sgemm_aligned"])
+def test_every_access_of_tiles_that_half_of_the_threads_copy(name: str, target: str) -> None:
+    kernel, opinion = small_tiles(name, target), OPINIONS[name]
     for sizes in filter(None, (opinion.whole, opinion.ragged)):
         launch = opinion.make(sizes(kernel.config), kernel.config, np.random.default_rng(5))
         assert compare(kernel, launch.grid, launch.args) > 0

@@ -15,7 +15,7 @@ from phobos_core.runtime.module import Device, Kernel
 from tests.differential.agreement import assert_same, for_examples, held, left, opinions, without_registers
 from tests.differential.kernels import Generated, register_kernels
 from tests.examples.opinions import OPINIONS
-from tests.examples.test_examples import Choice, first, largest
+from tests.examples.test_examples import Choice, first, largest, small_tiles
 
 # Beside those of every kind in `test_generated`, which go by both paths as well.
 EXAMPLES = {"sm_80": 90, "sm_75": 30}
@@ -25,7 +25,18 @@ EXAMPLES = {"sm_80": 90, "sm_75": 30}
 @pytest.mark.parametrize("choose", [first, largest], ids=["first", "largest"])
 @pytest.mark.parametrize("name", sorted(OPINIONS))
 def test_all_three_agree_on_the_examples(name: str, choose: Choice, extents: str) -> None:
-    kernel, opinion = choose(name, "sm_80"), OPINIONS[name]
+    three_agree(choose(name, "sm_80"), name, extents)
+
+
+@pytest.mark.parametrize("extents", ["whole", "ragged"])
+@pytest.mark.parametrize("name", ["sgemm", "sgemm_aligned"])
+@pytest.mark.parametrize("target", ["sm_120", "sm_80", "sm_75"])
+def test_all_three_agree_on_tiles_that_half_of_the_threads_copy(target: str, name: str, extents: str) -> None:
+    three_agree(small_tiles(name, target), name, extents)
+
+
+def three_agree(kernel: Kernel, name: str, extents: str) -> None:
+    opinion = OPINIONS[name]
     sizes = (opinion.ragged if extents == "ragged" and opinion.ragged else opinion.whole)(kernel.config)
     launch = opinion.make(sizes, kernel.config, np.random.default_rng(11))
     general = without_registers(kernel)

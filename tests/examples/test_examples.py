@@ -58,6 +58,12 @@ def largest(name: str, target: str = "sm_80") -> Kernel:
     pytest.fail(f"no configuration of {name} fits")
 
 
+def small_tiles(name: str, target: str) -> Kernel:
+    """Of an example of SGEMM: of 256 threads half can copy a slice of A or of B, 16 bytes each."""
+    config = {"TILE_M": 64, "TILE_N": 64, "TILE_K": 8}
+    return only(phobos.compile(EXAMPLES / f"{name}.ph", target=target, config=config))
+
+
 def agree(kernel: Kernel, launch: Launch) -> None:
     results = {}
     for device in ("reference", "emulator"):

@@ -151,8 +151,8 @@ class Simulation:
         threads = self.kernel.threads
         row, column = element
         match schedule:
-            case Sweep(vector):
-                return (row * shape[1] + column) // vector % threads
+            case Sweep(vector, first):
+                return (first + (row * shape[1] + column) // vector) % threads
             case Contraction():
                 return self.of_patch(schedule, row // schedule.height, column // schedule.run, schedule.run)
             case PatchSweep(layout):

@@ -25,6 +25,8 @@ def run(body: str) -> Kernel:
     verify(kernel)
     result = canonicalize(kernel)
     verify(result)
+    # Nothing is left to do, and what was found out of the body holds of it still.
+    assert canonicalize(result).body is result.body
     return result
 
 

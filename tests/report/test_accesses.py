@@ -160,6 +160,34 @@ kernel k(A: tensor<f32>[16, 64], B: tensor<f32>[64, 16], C: tensor<f32>[16, 16])
         assert (access.bytes, access.why_not_wider) == (8, "a thread computes 2 elements of the product side by side")
 
 
+def test_two_copies_side_by_side_are_told_apart() -> None:
+    """64 x 8 and 8 x 64 words: 128 of 256 threads have 16 bytes of either. A warp reads a sector of each of 16 rows of
+    A, or two rows of B, 8 sectors each."""
+    source = """\
+@launch(256)
+@aligned(N = 64)
+kernel k(A: tensor<f32>[64, K], B: tensor<f32>[K, N], C: tensor<f32>[64, 64]) {
+  var sum: tile<f32>[64, 64] = 0.0
+  for k in range(0, 64, 8) {
+    var a = A[0 :+ 64, k :+ 8]
+    var b = B[k :+ 8, 0 :+ 64]
+    sum += dot(a, b)
+  }
+  C[:, :] = sum
+}
+"""
+    found = accesses(source, dims={"K": 64})
+    read = {name: one(found, name, "load") for name in "AB"}
+    stored = {name: one(found, name, "store", "shared") for name in "ab"}
+    assert [each.bytes for each in (*read.values(), *stored.values())] == [16] * 4
+    for name in "AB":
+        assert read[name].sectors == SectorUse(bytes=512, needed=16, sectors=(16, 16), efficiency=1.0)
+    for each in stored.values():
+        assert each.banks is not None
+        # Four warps make it, each in four phases.
+        assert (each.banks.phases, each.banks.degree) == (16 * each.instructions, (1, 1))
+
+
 def test_a_transposition_through_shared_memory() -> None:
     """128 threads, 64 x 64 words: 8 stores of 16 bytes a lane; then a lane reads four words of a column, and 16 lanes
     lie side by side in a row of the result: their words are 4 rows of 64 words apart, all in the same two banks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -15,7 +15,7 @@ from phobos_core.report.accesses.lanes import SECTOR
 from phobos_core.report.accesses.measure import Measured, Measurer, Span, over
 from phobos_core.report.accesses.model import BankUse, MemoryAccess, SectorUse
 from phobos_core.report.accesses.sites import sites
-from phobos_core.report.accesses.uses import Uses
+from phobos_core.report.accesses.uses import Use, Uses
 
 # Allocators start a tensor at a multiple of this at least, though its parameter promises 16 bytes only.
 _TENSOR_ALIGNMENT = 256
@@ -25,8 +25,7 @@ def memory_accesses(kernel: Kernel, ptx: str) -> tuple[MemoryAccess, ...]:
     """By source line, and then in the order of the PTX."""
     uses = Uses(kernel)
     found: dict[tuple[object, ...], list[MemoryAccess]] = {}
-    for measured in measure(kernel, ptx):
-        access = _access(measured, uses)
+    for access in _told(_measurer(kernel, ptx), uses):
         key = (access.line, access.name, access.kind, access.space, access.bytes, access.unknown)
         found.setdefault(key, []).append(access)
     return tuple(sorted((_joined(alike) for alike in found.values()), key=lambda a: a.line or 0))
@@ -34,9 +33,35 @@ def memory_accesses(kernel: Kernel, ptx: str) -> tuple[MemoryAccess, ...]:
 
 def measure(kernel: Kernel, ptx: str) -> list[Measured]:
     """Each access that an instruction makes, in the order of the PTX."""
-    code = read(ptx)
-    measurer = Measurer(Context(code, _given(kernel)), kernel.threads)
-    return [found for site in sites(code) if (found := measurer.measure(site)) is not None]
+    return list(_measured(_measurer(kernel, ptx)))
+
+
+def _measurer(kernel: Kernel, ptx: str) -> Measurer:
+    return Measurer(Context(read(ptx), _given(kernel)), kernel.threads)
+
+
+def _measured(measurer: Measurer) -> Iterator[Measured]:
+    for site in sites(measurer.code):
+        found = measurer.measure(site)
+        if found is not None:
+            yield found
+
+
+def _told(measurer: Measurer, uses: Uses) -> Iterator[MemoryAccess]:
+    """Two of an access that is made for two uses by different threads."""
+    for measured in _measured(measurer):
+        site = measured.site
+        tensors = {atom.name for atom in measured.atoms if atom.kind == "tensor"}
+        parts = uses.parts(site.kind, site.space, measured.reach, tensors)
+        for part in parts:
+            found = measurer.measure(replace(site, only=part.threads))
+            if found is not None:
+                yield _access(found, uses, [part.use], part.use.line)
+        if not parts:
+            at = measured.reach[0] if measured.reach is not None else None
+            tensor = next(iter(tensors), None)
+            matching = uses.find(site.at.line, site.kind, site.space, at, tensor)
+            yield _access(measured, uses, matching, site.at.line, tensor)
 
 
 def _given(kernel: Kernel) -> dict[str, Form]:
@@ -61,15 +86,13 @@ def _multiple(kernel: Kernel, param: Param) -> int:
     return kernel.divisors.get(param.name, 1) if param.kind == "dim" and not assumed else 1
 
 
-def _access(measured: Measured, uses: Uses) -> MemoryAccess:
-    site = measured.site
-    tensor = next((atom.name for atom in measured.atoms if atom.kind == "tensor"), None)
-    at = measured.reach[0] if measured.reach is not None else None
-    matching = uses.find(site.at.line, site.kind, site.space, at, tensor)
+def _access(
+    measured: Measured, uses: Uses, matching: Sequence[Use], line: int | None, tensor: str | None = None
+) -> MemoryAccess:
+    site, banks, touched = measured.site, measured.banks, measured.sectors
     name = matching[0].name if matching else tensor
-    banks, touched = measured.banks, measured.sectors
     return MemoryAccess(
-        line=site.at.line,
+        line=line,
         name=name,
         kind=site.kind,
         space=site.space,

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from phobos_core.layouts.memory import WORD
-from phobos_core.report.accesses.code import Loop
+from phobos_core.report.accesses.code import Code, Loop
 from phobos_core.report.accesses.context import Case, Context, Taken
 from phobos_core.report.accesses.evaluate import Evaluation
-from phobos_core.report.accesses.forms import Atom, Form, Vector, known, plus
+from phobos_core.report.accesses.forms import Atom, Form, Vector, known, plus, simplest
 from phobos_core.report.accesses.lanes import (
     BANK_ROW,
     SECTOR,
@@ -98,6 +98,10 @@ class Measurer:
         self._reaching: dict[tuple[int, int], Vector] = {}
         self._seen: dict[tuple[object, ...], tuple[Form, int, Banks | None, Sectors | None]] = {}
 
+    @property
+    def code(self) -> Code:
+        return self._context.code
+
     def measure(self, site: Site) -> Measured | None:
         """None for one that no thread makes."""
         for values in (_MOST_VALUES[site.space], _MOST_SEARCHED):
@@ -148,6 +152,9 @@ class Measurer:
     def _in_case(self, site: Site, case: Case) -> Measured | None:
         evaluation = self._evaluation(case)
         active = self._active(site, evaluation)
+        if site.only is not None:
+            asked = site.only
+            active = both(active, simplest(tuple(YES if t in asked else NO for t in range(self._threads))))
         if active == NO:
             return None
         base = evaluation.operand(site.base, site.number)

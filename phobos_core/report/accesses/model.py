@@ -37,7 +37,8 @@ class SectorUse:
 class MemoryAccess:
     """The `instructions` of the PTX by which a source line accesses one tensor or tile, alike and `bytes` wide.
 
-    An asynchronous copy is two, one of each space. `lanes` of a warp make it; where it is `masked`, fewer at the
+    An asynchronous copy is two, one of each space; so is an instruction by which some threads copy to one tile and
+    others to another. `lanes` of a warp make it; where it is `masked`, fewer at the
     edges of a tensor. `why_not_wider` is None for 16 bytes. `banks` is for shared memory, `sectors` for global;
     neither where the addresses cannot be told without the data, as `unknown` says. Where there were more cases than
     are tried, the ranges are those of some, and it is `sampled`; so it is where a stride that only the launch knows

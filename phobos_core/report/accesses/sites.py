@@ -17,7 +17,7 @@ _KINDS: dict[str, Kind] = {"ld": "load", "st": "store", "atom": "atomic", "red":
 @dataclass(frozen=True, slots=True)
 class Site:
     """`size` bytes a lane at `base` + `offset`; `number` is that of the instruction. A lane may be told to read nothing
-    by an operand of its own, and so be `left_out`."""
+    by an operand of its own, and so be `left_out`. Where it is asked about some of the threads, `only` these."""
 
     number: int
     at: Instruction
@@ -27,6 +27,7 @@ class Site:
     base: str
     offset: int
     left_out: bool = False
+    only: range | None = None
 
 
 def sites(code: Code) -> Iterator[Site]:

@@ -6,14 +6,15 @@ place; for a use and the width that its accesses came to have, the reason in wor
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from math import gcd, prod
 
 from phobos_core.ir.accesses import Touch, touches
 from phobos_core.ir.divisors import Limit, Vectors
 from phobos_core.ir.module import Kernel, Op, Value
-from phobos_core.ir.rewrite import Index
+from phobos_core.ir.pairs import partner, spread
+from phobos_core.ir.rewrite import indexed
 from phobos_core.ir.schedule import ColumnScan, Contraction, PatchSweep, RowFold, RowReduction, RowSweep
 from phobos_core.ir.tree import INNER, buffer_of, stages_of
 from phobos_core.ir.types import Cyclic, MemType, TileType, ViewType
@@ -36,12 +37,20 @@ class Use:
     touch: Touch
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The threads that make an access for one of two uses side by side."""
+
+    use: Use
+    threads: range
+
+
 class Uses:
     """Of one kernel."""
 
     def __init__(self, kernel: Kernel) -> None:
         self._kernel = kernel
-        self._index = Index(kernel.body)
+        self._index = indexed(kernel.body)
         self._vectors = Vectors(kernel, self._index)
         self._tensors = {p.value: p.name for p in kernel.params if p.kind == "tensor"}
         self._names = {p.value: p.name for p in kernel.params if p.kind == "dim"}
@@ -50,6 +59,34 @@ class Uses:
         for use in (use for op in self._index.ops for use in self._of(op)):
             self._all.setdefault((use.kind, use.space), []).append(use)
             self._at.setdefault((use.line, use.kind, use.space), []).append(use)
+        self._joint = list(self._pairs())
+
+    def parts(self, kind: Kind, space: Space, reach: tuple[int, int] | None, tensors: Set[str]) -> list[Part]:
+        """Of an access by which two copies are made side by side."""
+        for one, other in self._joint:
+            a, b = one.use, other.use
+            if (a.kind, a.space) != (kind, space):
+                continue
+            if a.place is None or b.place is None:
+                found = {a.name, b.name} == tensors
+            else:
+                found = reach is not None and all(any(at in p for at in reach) for p in (a.place, b.place))
+            if found:
+                return [one, other]
+        return []
+
+    def _pairs(self) -> Iterator[tuple[Part, Part]]:
+        for block in dict.fromkeys(self._index.block_of.values()):
+            for number, op in enumerate(block.ops):
+                other = partner(block.ops, number) if op.name in ("load", "store") else None
+                mine = spread(op) if other is not None else None
+                if other is None or mine is None:
+                    continue
+                runs, _, _ = mine
+                for a in self._of(op):
+                    for b in self._of(other):
+                        if (a.kind, a.space) == (b.kind, b.space):
+                            yield Part(a, range(runs)), Part(b, range(runs, 2 * runs))
 
     def find(self, line: int | None, kind: Kind, space: Space, at: int | None, tensor: str | None) -> list[Use]:
         """Those that an access of the code may be: to the tensor, or to what lies at this byte of shared memory."""
