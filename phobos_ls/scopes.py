@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 
 from phobos_core.analysis import PlacedFunction, PlacedKernel
 from phobos_core.analysis.functions import Definition
@@ -12,6 +11,7 @@ from phobos_core.analysis.program import Symbol, SymbolKind
 from phobos_core.syntax import ast
 from phobos_ls.snapshot import Snapshot
 
+_END = re.compile(rb"[\r\n;{]")
 # Names of the kernel as a whole, which no block ends.
 OF_THE_KERNEL = (SymbolKind.DIM, SymbolKind.CONSTANT)
 
@@ -43,7 +43,7 @@ def names_at(snapshot: Snapshot, offset: int) -> Iterator[str]:
 def definitions_before(snapshot: Snapshot, function: PlacedFunction, offset: int) -> dict[str, Definition]:
     """What a function binds before an offset, its own parameters too. A name is bound behind its statement."""
     at = offset - function.offset
-    blocks = list(blocks_around(function.ast.body, at)) if isinstance(function.ast.body, ast.Block) else []
+    bound = _bound(blocks_around(function.ast.body, at)) if isinstance(function.ast.body, ast.Block) else frozenset()
     found = {}
     for definition in function.facts.definitions:
         span = definition.span
@@ -51,7 +51,7 @@ def definitions_before(snapshot: Snapshot, function: PlacedFunction, offset: int
             seen = span.end < at
         else:
             ended = span.end < at and _ended(snapshot, function.offset + span.end, offset)
-            seen = ended and any(_declares(block, span) for block in blocks)
+            seen = ended and span.start in bound
         if seen:
             found[definition.name] = definition
     return found
@@ -61,13 +61,13 @@ def symbols_in_scope(kernel: PlacedKernel, offset: int) -> Iterator[Symbol]:
     """The symbols that a name before the offset may mean: the innermost of a name, those declared in a block that has
     ended left out."""
     visible: dict[str, Symbol] = {}
-    blocks = list(blocks_around(kernel.ast.body, offset))
+    bound = _bound(blocks_around(kernel.ast.body, offset))
     for symbol in kernel.symbols:
         span = symbol.span
         if span.frame is not None or symbol.kind in OF_THE_KERNEL:
             continue
         inside_body = span.start > kernel.ast.body.span.start
-        if inside_body and (span.end >= offset or not any(_declares(block, span) for block in blocks)):
+        if inside_body and (span.end >= offset or span.start not in bound):
             continue
         visible[symbol.name] = symbol
     names = {s.name: s for s in kernel.symbols if s.kind in OF_THE_KERNEL}
@@ -79,6 +79,9 @@ def names_written(snapshot: Snapshot, kernel: PlacedKernel, offset: int) -> Iter
     yield from (param.name.text for param in kernel.ast.params if param.name.text)
     yield from dimensions_written(kernel.ast)
     for block in blocks_around(kernel.ast.body, offset - kernel.offset):
+        if isinstance(block, ast.For):
+            yield from filter(None, [block.var.text])
+            continue
         for name in (each.name for each in block.body if isinstance(each, (ast.Let, ast.Var))):
             end = kernel.offset + name.span.end
             if end < offset and _ended(snapshot, end, offset):
@@ -87,7 +90,7 @@ def names_written(snapshot: Snapshot, kernel: PlacedKernel, offset: int) -> Iter
 
 def _ended(snapshot: Snapshot, start: int, offset: int) -> bool:
     """Whether a statement that binds a name at `start` has an end before the offset: its value is written there."""
-    return re.search(rb"[\r\n;{]", snapshot.text[start:offset]) is not None
+    return _END.search(snapshot.text, start, offset) is not None
 
 
 def dimensions_written(kernel: ast.Kernel) -> Iterator[str]:
@@ -103,15 +106,16 @@ def dimensions_written(kernel: ast.Kernel) -> Iterator[str]:
     yield from (name for name in dims if name not in searched)
 
 
-def blocks_around(block: ast.Block, offset: int) -> Iterator[ast.Block]:
-    """The blocks around an offset, and the loops' heads with them."""
+def blocks_around(block: ast.Block, offset: int) -> Iterator[ast.Block | ast.For]:
+    """The blocks around an offset, and before that of a loop the loop, whose variable its head does not see."""
     yield block
     for statement in block.body:
         if not statement.span.start <= offset <= statement.span.end:
             continue
         match statement:
-            case ast.For(span, body=body) | ast.While(span, body=body):
-                yield replace(body, span=span)
+            case ast.For(body=body) | ast.While(body=body) if body.span.start <= offset:
+                if isinstance(statement, ast.For):
+                    yield statement
                 yield from blocks_around(body, offset)
             case ast.If():
                 branch: ast.If | ast.Block | None = statement
@@ -123,10 +127,12 @@ def blocks_around(block: ast.Block, offset: int) -> Iterator[ast.Block]:
                     yield from blocks_around(branch, offset)
 
 
-def _declares(block: ast.Block, span: ast.Span) -> bool:
-    """Whether a name is bound by a statement of the block itself, or is the variable of its loop."""
-    for statement in block.body:
-        match statement:
-            case ast.Let(name=name) | ast.Var(name=name) if name.span.start == span.start:
-                return True
-    return block.span.start < span.start < min((s.span.start for s in block.body), default=block.span.end)
+def _bound(blocks: Iterable[ast.Block | ast.For]) -> frozenset[int]:
+    """Where the names begin that statements of the blocks themselves bind, and loops."""
+    found: set[int] = set()
+    for block in blocks:
+        if isinstance(block, ast.For):
+            found.add(block.var.span.start)
+        else:
+            found |= {each.name.span.start for each in block.body if isinstance(each, (ast.Let, ast.Var))}
+    return frozenset(found)

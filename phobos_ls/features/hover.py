@@ -8,6 +8,7 @@ configuration that is known, and where each tile is, and why.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from math import prod
@@ -32,6 +33,8 @@ from phobos_ls.names import Global, Local, Meaning, declaration, meanings_at
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.syntax_at import leaf_at
 
+# What may stand on the line of a declaration before the name, or before an item.
+_BEFORE_NAME = re.compile(rb"\s*((let|var|for)\b\s*(<[^>]*>\s*)?)?")
 # Kinds whose values live in each thread.
 _SCALARS = (SymbolKind.SCALAR, SymbolKind.LOOP, SymbolKind.SCALAR_PARAM)
 
@@ -207,8 +210,11 @@ def _value(extent: Sym, names: Mapping[str, int]) -> int | None:
 
 
 def _with_comment(snapshot: Snapshot, offset: int, text: str) -> str:
-    """With the comment that stands above the declaration."""
+    """With the comment that stands above the declaration, where that begins its line: above a line that begins with
+    something else, it is about that."""
     line = snapshot.lines.position(offset).line
+    if _BEFORE_NAME.fullmatch(snapshot.text[snapshot.lines.starts[line] : offset]) is None:
+        return text
     found: list[str] = []
     while line > 0:
         line -= 1
