@@ -30,6 +30,7 @@ from phobos_ls.builds.hints import tile_rows
 from phobos_ls.builds.words import described, table
 from phobos_ls.configurations import listed_configurations, shown_configuration, shown_values
 from phobos_ls.names import Global, Local, Meaning, declaration, meanings_at
+from phobos_ls.scopes import written_type
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.syntax_at import leaf_at
 
@@ -111,13 +112,6 @@ def _kernel_start(kernel: ast.Kernel) -> int:
 
 
 def _declared(symbol: Symbol) -> str:
-    match symbol.type:
-        case TensorType(element, dims):
-            type_ = f"tensor<{element}>[{', '.join(map(str, dims))}]"
-        case TileType(element, shape):
-            type_ = f"tile<{element}>[{', '.join(map(str, shape))}]"
-        case ScalarType() as scalar:
-            type_ = str(scalar)
     word = {
         SymbolKind.TENSOR: "",
         SymbolKind.SCALAR_PARAM: "",
@@ -125,7 +119,7 @@ def _declared(symbol: Symbol) -> str:
         SymbolKind.CONSTANT: "",
         SymbolKind.LOOP: "for ",
     }.get(symbol.kind, "var " if symbol.mutable else "let ")
-    return f"{word}{symbol.name}: {type_}"
+    return f"{word}{symbol.name}: {written_type(symbol.type)}"
 
 
 def _facts(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, *, sized: bool) -> Iterator[str]:
