@@ -27,7 +27,9 @@ def fenced(code: str) -> str:
 
 
 def builtin(entry: Builtin) -> str:
-    parts = [fenced("\n".join(signature(entry, form) for form in entry.forms)), entry.summary, *_facts(entry)]
+    # Forms may differ in what they take only, which is said of each parameter.
+    signatures = dict.fromkeys(signature(entry, form) for form in entry.forms)
+    parts = [fenced("\n".join(signatures)), entry.summary, *_facts(entry)]
     if entry.brackets:
         parts.append("\n".join(f"- `{b.word} {b.operand}`: {b.doc}" for b in entry.brackets))
     return "\n\n".join([*parts, "Example:", fenced(entry.example)])

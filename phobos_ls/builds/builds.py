@@ -220,6 +220,14 @@ class Builds:
         """What is being built of a document and shown, by the names for messages."""
         return [task.name for task in self._builder.pending(uri) if task.urgency == 0]
 
+    def goes_on(self, uri: str) -> bool:
+        """Whether more will be known of a document without anybody doing anything."""
+        when = self._session.settings(uri).build
+        if when == "off" or self.is_current(uri) or self.failures(uri):
+            return False
+        planned = uri in self._planned_for
+        return when == "onType" or not planned or self.checking(uri) or bool(self.pending(uri))
+
     def is_fresh(self, uri: str) -> bool:
         """Whether all of a document as it is now is built."""
         return self.is_current(uri) and self._planned_for[uri][2]

@@ -45,6 +45,7 @@ _OVER = re.compile(rb"<\s*over\s+[a-z.]*$")
 _WIDTH = re.compile(rb"<\s*(?:over\s+ctx\.lane|(?:from|xor|down|up)\s+[^<>]*?)\s*,\s*[a-z]*$")
 _UNROLL = re.compile(rb"\bfor\s*<\s*[a-z]*$")
 
+_FIRST_WORD = re.compile(r"@?\w+")
 _PLACEHOLDER = re.compile(r"\$\{?\d")
 _INTEGERS = frozenset({Kind.INT, Kind.UINT, Kind.INDEX})
 _VALUE = re.compile(rb"=\s*\w*$")
@@ -82,10 +83,12 @@ def completion(snapshot: Snapshot, offset: int, *, snippets: bool = True) -> lsp
 
 
 def _plain_text(item: lsp.CompletionItem) -> lsp.CompletionItem:
-    """Inserts what a snippet begins with, up to the first thing to fill in."""
+    """Inserts the word that a snippet begins with, where it has something to fill in."""
     if item.insert_text_format is lsp.InsertTextFormat.Snippet and item.insert_text is not None:
         item.insert_text_format = None
-        item.insert_text = _PLACEHOLDER.split(item.insert_text)[0].rstrip("\n ") or item.label.partition(" ")[0]
+        if _PLACEHOLDER.search(item.insert_text):
+            word = _FIRST_WORD.match(item.insert_text) or _FIRST_WORD.match(item.label)
+            item.insert_text = item.label if word is None else word[0]
     return item
 
 

@@ -120,7 +120,8 @@ def test_pictures(path: str) -> None:
 
 
 def test_helix() -> None:
-    (languages,) = tables("Helix")
+    languages, editor = tables("Helix")
+    assert editor == {"editor": {"lsp": {"display-inlay-hints": True}}}
     (language,), (grammar,) = languages["language"], languages["grammar"]
     (server,) = language["language-servers"]
     config = languages["language-server"][server]

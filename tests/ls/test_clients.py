@@ -53,7 +53,7 @@ def test_a_client_of_plain_text() -> None:
         assert not {"`", "[Page"} & set(hover["value"].split())
         item = resolved(wired, "log")
         assert item["documentation"]["kind"] == "plaintext"
-        assert item["insertText"] == "log("
+        assert item["insertText"] == "log"
         assert "insertTextFormat" not in item
         (signature, *_) = asked(wired, "signatureHelp", 3, 18)["signatures"]
         assert signature["documentation"]["kind"] == "plaintext"

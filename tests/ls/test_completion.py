@@ -224,12 +224,14 @@ def test_a_name_says_its_type() -> None:
 @pytest.mark.parametrize(
     ("source", "label", "inserted"),
     [
-        (HEAD.replace("{}", "let a = $0"), "dot_t", "dot_t("),
-        (HEAD.replace("{}", "let a = $0"), "sum<>", "sum<over ctx.lane>("),
-        (HEAD.replace("{}", "let a = $0"), "shfl<>", "shfl<from"),
+        (HEAD.replace("{}", "let a = $0"), "dot_t", "dot_t"),
+        (HEAD.replace("{}", "let a = $0"), "sum<>", "sum"),
+        (HEAD.replace("{}", "$0"), "for<unroll>", "for"),
         (HEAD.replace("{}", "$0"), "for", "for"),
         (HEAD.replace("{}", "$0"), "barrier", "barrier()"),
         ("@$0\nkernel k() {\n}\n", "pipeline", "pipeline"),
+        ("@$0\nkernel k() {\n}\n", "launch", "launch"),
+        ("$0", "@launch", "@launch"),
         ("@autotune($0)\nkernel k() {\n}\n", "NAME in [..]", "NAME"),
     ],
 )

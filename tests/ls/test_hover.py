@@ -97,6 +97,8 @@ def test_names_of_a_function() -> None:
 @pytest.mark.parametrize("name", [b for b in BUILTINS if b.isidentifier()])
 def test_every_built_in(name: str) -> None:
     text = said(f"kernel k() {{\nlet a = {name[0]}$0{name[1:]}(1)\n}}")
+    signatures = text.partition("\n```")[0].splitlines()
+    assert len(signatures) == len(set(signatures))
     assert BUILTINS[name].summary in text
     assert BUILTINS[name].example.strip() in text
 
