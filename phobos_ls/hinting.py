@@ -19,6 +19,7 @@ from lsprotocol import types as lsp
 
 from phobos_ls.documents import Document
 from phobos_ls.features.inlay_hints import inlay_hints
+from phobos_ls.features.type_hints import type_hints
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.table import Later
 from phobos_ls.uris import key
@@ -65,7 +66,8 @@ class Hinting:
         return hints
 
     def _hints(self, snapshot: Snapshot, first: int, last: int) -> list[lsp.InlayHint]:
-        return inlay_hints(snapshot, self._session.builds.shown(snapshot), first, last)
+        built = inlay_hints(snapshot, self._session.builds.shown(snapshot), first, last)
+        return sorted([*type_hints(snapshot, first, last), *built], key=lambda hint: hint.position)
 
     def _refreshes(self) -> bool:
         return self._session.supports("workspace.inlay_hint.refresh_support")

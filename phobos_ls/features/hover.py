@@ -90,12 +90,17 @@ def _described(snapshot: Snapshot, meaning: Meaning, builds: Builds | None) -> s
             return "\n\n".join([text, *built])
         case Local(PlacedKernel() as kernel, Symbol() as symbol):
             built = [] if builds is None else list(_storage(snapshot, kernel, symbol, builds))
-            parts = [words.fenced(_declared(symbol)), *_facts(snapshot, kernel, symbol, sized=not built), *built]
+            parts = [described_symbol(snapshot, kernel, symbol, sized=not built), *built]
             return _with_comment(snapshot, declaration(meaning, snapshot)[0], "\n\n".join(parts))
         case Local(PlacedFunction() as function, Definition() as definition):
             where = f"{definition.kind} of `{function.ast.name.text}`"
             return f"{words.fenced(definition.name)}\n\n{where}; its type is that of each call"
     raise AssertionError(f"{meaning} is no name")
+
+
+def described_symbol(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, *, sized: bool = True) -> str:
+    """What the checker knows of a name of a kernel. `sized` says that nothing else tells the bytes of a tile."""
+    return "\n\n".join([words.fenced(_declared(symbol)), *_facts(snapshot, kernel, symbol, sized=sized)])
 
 
 def _head(snapshot: Snapshot, item: PlacedKernel | PlacedFunction) -> str:
@@ -123,7 +128,6 @@ def _declared(symbol: Symbol) -> str:
 
 
 def _facts(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, *, sized: bool) -> Iterator[str]:
-    """`sized` says that nothing else tells the bytes of a tile."""
     yield f"{symbol.kind.value} of `{kernel.ast.name.text}`"
     names = shown_values(snapshot, kernel)
     match symbol.type:

@@ -123,6 +123,7 @@ KINDS = {
     "loops": r"(not )?pipelined.*",
     "accesses": r"(load|store|slice of) .*",
     "lines": r"(\d+ live · )?\d+ instructions?",
+    "types": r": .*",
 }
 
 
