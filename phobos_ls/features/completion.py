@@ -48,6 +48,8 @@ _UNROLL = re.compile(rb"\bfor\s*<\s*[a-z]*$")
 _FIRST_WORD = re.compile(r"@?\w+")
 _PLACEHOLDER = re.compile(r"\$\{?\d")
 _INTEGERS = frozenset({Kind.INT, Kind.UINT, Kind.INDEX})
+# Behind the name that an argument begins with.
+_NAMED = re.compile(rb"[(,]\s*[A-Za-z_]\w*\s+\w*$")
 _VALUE = re.compile(rb"=\s*\w*$")
 # Extents of tiles, and the numbers that `@launch` is given, as kernels have them.
 _TILES = (8, 16, 32, 64, 128, 256)
@@ -225,6 +227,9 @@ def _attribute_arguments(
     kernel = next((k for k in snapshot.kernels() if offset <= k.offset + k.ast.body.span.start), None)
     symbols = () if kernel is None else kernel.symbols
     match slot.form:
+        case ArgumentForm.SEARCH | ArgumentForm.KEYWORD if _NAMED.search(before):
+            if slot.form is ArgumentForm.SEARCH:
+                yield _plain("in", _KIND.Keyword, {"word": "in"})
         case ArgumentForm.SEARCH if not _inside_list(before):
             yield _snippet("NAME in [..]", "${1:TILE} in [${2:32}, ${3:128}]", _KIND.Snippet, slot.doc, None)
         case ArgumentForm.SEARCH:

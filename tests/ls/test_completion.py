@@ -261,6 +261,9 @@ ARGUMENTS = [
     ("tiles to keep in registers", "@registers($0)", {"acc"}, {"A", "N", "T", "exp"}),
     ("a second tile", "@registers(acc, $0)", {"acc"}, {"A", "exp"}),
     ("a search dimension", "@autotune($0)", {"NAME in [..]"}, {"N", "exp"}),
+    ("behind the name of a search dimension", "@autotune(U $0)", {"in"}, {"NAME in [..]", "N"}),
+    ("behind that of a second one", "@autotune(U in [1, 2], V i$0", {"in"}, {"NAME in [..]", "N"}),
+    ("behind a dimension", "@aligned(N $0)", set(), {"N", "M", "T", "64"}),
     ("choices", "@autotune(U in [$0])", {"16", "128"}, {"N", "exp", "NAME in [..]"}),
     ("an attribute without arguments", "@pipeline($0)", set(), {"N", "T", "exp"}),
 ]  # fmt: skip
