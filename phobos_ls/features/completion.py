@@ -9,19 +9,20 @@ only an operator can follow, there is nothing. Documentation comes with `complet
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from lsprotocol import types as lsp
 
 from phobos_core.analysis import PlacedFunction, PlacedKernel
-from phobos_core.analysis.program import Symbol, SymbolKind, TensorType
+from phobos_core.analysis.program import SymbolKind, TensorType
 from phobos_core.language.attributes import ATTRIBUTES, ArgumentForm, Attribute
-from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Use
+from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Use
 from phobos_core.language.context import CTX_FIELDS
 from phobos_core.language.formats import FORMATS
-from phobos_core.language.types import CONVERSIONS, I8, SPELLED, Kind, ScalarType
+from phobos_core.language.types import CONVERSIONS, I8, SPELLED
 from phobos_ls import words
+from phobos_ls.completion_items import bare, call_of, number, plain, ranked, snippet, symbol_items
 from phobos_ls.features.signature import Call, call_around
 from phobos_ls.places import Place, place_at
 from phobos_ls.scopes import (
@@ -31,7 +32,6 @@ from phobos_ls.scopes import (
     item_at,
     names_written,
     symbols_in_scope,
-    written_type,
 )
 from phobos_ls.snapshot import Snapshot
 
@@ -45,9 +45,6 @@ _OVER = re.compile(rb"<\s*over\s+[a-z.]*$")
 _WIDTH = re.compile(rb"<\s*(?:over\s+ctx\.lane|(?:from|xor|down|up)\s+[^<>]*?)\s*,\s*[a-z]*$")
 _UNROLL = re.compile(rb"\bfor\s*<\s*[a-z]*$")
 
-_FIRST_WORD = re.compile(r"@?\w+")
-_PLACEHOLDER = re.compile(r"\$\{?\d")
-_INTEGERS = frozenset({Kind.INT, Kind.UINT, Kind.INDEX})
 # Behind the name that an argument begins with.
 _NAMED = re.compile(rb"[(,]\s*[A-Za-z_]\w*\s+\w*$")
 _VALUE = re.compile(rb"=\s*\w*$")
@@ -81,17 +78,7 @@ _ITEMS = {
 def completion(snapshot: Snapshot, offset: int, *, snippets: bool = True) -> lsp.CompletionList:
     """`snippets` says that the client fills in what has placeholders."""
     items = _items(snapshot, offset)
-    return lsp.CompletionList(is_incomplete=False, items=list(items if snippets else map(_plain_text, items)))
-
-
-def _plain_text(item: lsp.CompletionItem) -> lsp.CompletionItem:
-    """Inserts the word that a snippet begins with, where it has something to fill in."""
-    if item.insert_text_format is lsp.InsertTextFormat.Snippet and item.insert_text is not None:
-        item.insert_text_format = None
-        if _PLACEHOLDER.search(item.insert_text):
-            word = _FIRST_WORD.match(item.insert_text) or _FIRST_WORD.match(item.label)
-            item.insert_text = item.label if word is None else word[0]
-    return item
+    return lsp.CompletionList(is_incomplete=False, items=list(items if snippets else map(bare, items)))
 
 
 def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
@@ -136,7 +123,7 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
         if in_body:
             return
         yield from (
-            _snippet(a.name, a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name}) for a in _attributes()
+            snippet(a.name, a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name}) for a in _attributes()
         )
         return
     if _inside_angle(before):
@@ -156,18 +143,18 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
             yield from _names(snapshot, item, offset, place)
             yield from _functions(snapshot)
             for name, text in _STATEMENTS.items():
-                yield _ranked(_snippet(name, text, _KIND.Snippet, "", {"word": name}), "1")
-            yield from (_call(b, _KIND.Function) for b in BUILTINS.values() if b.use is not Use.VALUE)
+                yield ranked(snippet(name, text, _KIND.Snippet, "", {"word": name}), "1")
+            yield from (call_of(b, _KIND.Function) for b in BUILTINS.values() if b.use is not Use.VALUE)
         case Place.TYPE:
             yield from _types()
         case Place.ELEMENT:
             yield from _elements()
         case Place.IN:
-            yield _plain("in", _KIND.Keyword, {"word": "in"})
+            yield plain("in", _KIND.Keyword, {"word": "in"})
         case Place.RANGE:
-            yield _snippet("range", "range(${1:0}, ${2:n})", _KIND.Keyword, "range(lo, hi[, step])", {"word": "range"})
+            yield snippet("range", "range(${1:0}, ${2:n})", _KIND.Keyword, "range(lo, hi[, step])", {"word": "range"})
         case Place.ELSE:
-            yield _snippet("if", _STATEMENTS["if"], _KIND.Snippet, "", {"word": "if"})
+            yield snippet("if", _STATEMENTS["if"], _KIND.Snippet, "", {"word": "if"})
         case Place.EXTENT:
             yield from _extents(snapshot, item, offset)
         case Place.VALUE | Place.INTEGER:
@@ -184,7 +171,7 @@ def _line_before(snapshot: Snapshot, offset: int) -> bytes:
 def _groups(dotted: bool) -> Iterator[lsp.CompletionItem]:
     """What `over` names; `dotted`, where `ctx.` is there already."""
     for name in ("lane", "thread"):
-        yield _plain(name if dotted else f"ctx.{name}", _KIND.Field, {"ctx": name})
+        yield plain(name if dotted else f"ctx.{name}", _KIND.Field, {"ctx": name})
 
 
 def _inside_angle(before: bytes) -> bool:
@@ -193,12 +180,12 @@ def _inside_angle(before: bytes) -> bool:
 
 def _bracket_words(before: bytes) -> Iterator[lsp.CompletionItem]:
     if _UNROLL.search(before):
-        yield _plain("unroll", _KIND.Keyword, {"word": "unroll"})
+        yield plain("unroll", _KIND.Keyword, {"word": "unroll"})
     elif _WIDTH.search(before):
-        yield _plain("width", _KIND.Keyword, {"word": "width"})
+        yield plain("width", _KIND.Keyword, {"word": "width"})
     elif (bracket := _BRACKET.search(before)) is not None:
         for choice in dict.fromkeys(b.word for b in COLLECTIVES[bracket[1].decode()].brackets):
-            yield _plain(choice, _KIND.Keyword, {"word": choice})
+            yield plain(choice, _KIND.Keyword, {"word": choice})
 
 
 def _ctx_fields(axis_of: bytes) -> Iterator[lsp.CompletionItem]:
@@ -206,7 +193,7 @@ def _ctx_fields(axis_of: bytes) -> Iterator[lsp.CompletionItem]:
     for name, field in CTX_FIELDS.items():
         if name.startswith(prefix):
             label = name.removeprefix(prefix)
-            item = _plain(label, _KIND.Field, {"ctx": name})
+            item = plain(label, _KIND.Field, {"ctx": name})
             item.detail = f"{field.type}, {field.variation.text}"
             yield item
 
@@ -229,35 +216,29 @@ def _attribute_arguments(
     match slot.form:
         case ArgumentForm.SEARCH | ArgumentForm.KEYWORD if _NAMED.search(before):
             if slot.form is ArgumentForm.SEARCH:
-                yield _plain("in", _KIND.Keyword, {"word": "in"})
+                yield plain("in", _KIND.Keyword, {"word": "in"})
         case ArgumentForm.SEARCH if not _inside_list(before):
-            yield _snippet("NAME in [..]", "${1:TILE} in [${2:32}, ${3:128}]", _KIND.Snippet, slot.doc, None)
+            yield snippet("NAME in [..]", "${1:TILE} in [${2:32}, ${3:128}]", _KIND.Snippet, slot.doc, None)
         case ArgumentForm.SEARCH:
-            yield from (_number(value) for value in _TILES)
+            yield from (number(value) for value in _TILES)
         case ArgumentForm.KEYWORD if _VALUE.search(before):
-            yield from _symbols((s for s in symbols if s.kind is SymbolKind.CONSTANT), Place.EXTENT)
-            yield from (_number(value) for value in _TILES)
+            yield from symbol_items((s for s in symbols if s.kind is SymbolKind.CONSTANT), Place.EXTENT)
+            yield from (number(value) for value in _TILES)
         case ArgumentForm.KEYWORD:
             for name in () if kernel is None else dimensions_written(kernel.ast):
-                yield _ranked(_snippet(name, f"{name} = ${{1:tile}}", _KIND.Constant, slot.doc, None), "0")
+                yield ranked(snippet(name, f"{name} = ${{1:tile}}", _KIND.Constant, slot.doc, None), "0")
         case ArgumentForm.INTEGER:
             fitting = [v for v in _COUNTS[slot.name] if (slot.low or 0) <= v <= (slot.high or v)]
-            yield from (_number(value) for value in fitting)
+            yield from (number(value) for value in fitting)
         case ArgumentForm.WORD:
-            yield from (_plain(word, _KIND.EnumMember, None, detail=slot.doc) for word in slot.words)
+            yield from (plain(word, _KIND.EnumMember, None, detail=slot.doc) for word in slot.words)
         case ArgumentForm.NAME:
             tiles = (s for s in symbols if s.kind is SymbolKind.TILE and s.mutable and s.span.frame is None)
-            yield from _symbols(tiles, Place.VALUE)
+            yield from symbol_items(tiles, Place.VALUE)
 
 
 def _inside_list(before: bytes) -> bool:
     return before.rfind(b"[") > before.rfind(b"]")
-
-
-def _number(value: int) -> lsp.CompletionItem:
-    item = _plain(str(value), _KIND.Value, None)
-    item.sort_text = f"1{value:05}"
-    return item
 
 
 def _table_operands(
@@ -272,34 +253,33 @@ def _table_operands(
     operand, table = operands[number]
     for symbol in item.symbols:
         if isinstance(symbol.type, TensorType) and symbol.type.element == I8 and str(symbol.type.dims[0]) == "1":
-            found = _plain(f"{symbol.name}[:, :]", _KIND.Field, None, detail=f"for `{operand}`: {table.name}")
-            yield _ranked(found, "00")
+            found = plain(f"{symbol.name}[:, :]", _KIND.Field, None, detail=f"for `{operand}`: {table.name}")
+            yield ranked(found, "00")
     name = table.name.upper()
     if all(symbol.name != name for symbol in item.symbols) and item.ast.params:
-        found = _plain(f"{name}[:, :]", _KIND.Constant, None, detail=f"`{operand}`, {table.size} bytes: {table.doc}")
+        found = plain(f"{name}[:, :]", _KIND.Constant, None, detail=f"`{operand}`, {table.size} bytes: {table.doc}")
         end = item.offset + item.ast.params[-1].span.end
         parameter = f", {name}: tensor<i8>[1, {table.size}]"
         found.additional_text_edits = [lsp.TextEdit(snapshot.range(end, end), parameter)]
-        yield _ranked(found, "01")
+        yield ranked(found, "01")
 
 
 def _beginnings() -> Iterator[lsp.CompletionItem]:
     """Between items."""
-    yield from (_snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _ITEMS.items())
+    yield from (snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _ITEMS.items())
     yield from (
-        _snippet("@" + a.name, "@" + a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name})
-        for a in _attributes()
+        snippet("@" + a.name, "@" + a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name}) for a in _attributes()
     )
 
 
 def _types() -> Iterator[lsp.CompletionItem]:
     yield from _elements()
-    yield _snippet("tensor", "tensor<${1:f32}>[${2:N}]", _KIND.Struct, "", {"word": "tensor"})
-    yield _snippet("tile", "tile<${1:f32}>[${2:R}, ${3:C}]", _KIND.Struct, "", {"word": "tile"})
+    yield snippet("tensor", "tensor<${1:f32}>[${2:N}]", _KIND.Struct, "", {"word": "tensor"})
+    yield snippet("tile", "tile<${1:f32}>[${2:R}, ${3:C}]", _KIND.Struct, "", {"word": "tile"})
 
 
 def _elements() -> Iterator[lsp.CompletionItem]:
-    yield from (_plain(name, _KIND.TypeParameter, {"word": name}) for name in SPELLED)
+    yield from (plain(name, _KIND.TypeParameter, {"word": name}) for name in SPELLED)
 
 
 def _extents(
@@ -309,13 +289,13 @@ def _extents(
     if isinstance(item, PlacedKernel) and not _in_body(item, offset):
         written = dict.fromkeys(dimensions_written(item.ast))
         searched = (s for s in item.symbols if s.kind in OF_THE_KERNEL and s.name not in written)
-        yield from _symbols((*searched, *(s for s in item.symbols if s.name in written)), Place.EXTENT)
+        yield from symbol_items((*searched, *(s for s in item.symbols if s.name in written)), Place.EXTENT)
     elif isinstance(item, PlacedKernel):
         known = symbols_in_scope(snapshot, item, offset)
-        yield from _symbols((s for s in known if s.kind in (*OF_THE_KERNEL, SymbolKind.SCALAR)), Place.EXTENT)
+        yield from symbol_items((s for s in known if s.kind in (*OF_THE_KERNEL, SymbolKind.SCALAR)), Place.EXTENT)
     elif item is not None:
         yield from _names(snapshot, item, offset, Place.EXTENT)
-    yield from (_number(value) for value in _TILES)
+    yield from (number(value) for value in _TILES)
 
 
 def _names(
@@ -325,27 +305,18 @@ def _names(
     if isinstance(item, PlacedKernel):
         known = list(symbols_in_scope(snapshot, item, offset))
         unknown = dict.fromkeys(names_written(snapshot, item, offset)).keys() - {s.name for s in known}
-        yield from (_ranked(_plain(name, _KIND.Variable, None), "00000") for name in sorted(unknown))
-        yield from _symbols(known, place)
+        yield from (ranked(plain(name, _KIND.Variable, None), "00000") for name in sorted(unknown))
+        yield from symbol_items(known, place)
     elif item is not None:
         names = definitions_before(snapshot, item, offset)
-        yield from (_ranked(_plain(name, _KIND.Variable, None, detail=d.kind), "0") for name, d in names.items())
-
-
-def _symbols(symbols: Iterable[Symbol], place: Place) -> Iterator[lsp.CompletionItem]:
-    """Those that are declared last come first, but where a number is wanted behind all that are one."""
-    kinds = {SymbolKind.CONSTANT: _KIND.Constant, SymbolKind.DIM: _KIND.Constant, SymbolKind.TENSOR: _KIND.Field}
-    for number, symbol in enumerate(reversed(list(symbols))):
-        item = _plain(symbol.name, kinds.get(symbol.kind, _KIND.Variable), None, detail=written_type(symbol.type))
-        fits = place is not Place.INTEGER or (isinstance(symbol.type, ScalarType) and symbol.type.kind in _INTEGERS)
-        yield _ranked(item, f"{0 if fits else 1}{number:04}")
+        yield from (ranked(plain(name, _KIND.Variable, None, detail=d.kind), "0") for name, d in names.items())
 
 
 def _functions(snapshot: Snapshot) -> Iterator[lsp.CompletionItem]:
     for function in snapshot.checked.library.placed:
         name, params = function.ast.name.text, [p.text for p in function.ast.params]
         text = f"{name}({', '.join(f'${{{i}:{p}}}' for i, p in enumerate(params, 1))})"
-        yield _ranked(_snippet(name, text, _KIND.Function, f"fn {name}({', '.join(params)})", None), "1")
+        yield ranked(snippet(name, text, _KIND.Function, f"fn {name}({', '.join(params)})", None), "1")
 
 
 def _values(snapshot: Snapshot) -> Iterator[lsp.CompletionItem]:
@@ -354,53 +325,21 @@ def _values(snapshot: Snapshot) -> Iterator[lsp.CompletionItem]:
     for builtin in BUILTINS.values():
         if builtin.use is not Use.STATEMENT:
             kind = _KIND.TypeParameter if builtin.name in CONVERSIONS else _KIND.Function
-            yield _call(builtin, kind)
+            yield call_of(builtin, kind)
     for builtin in COLLECTIVES.values():
         bracket = builtin.brackets[0]
         operand = bracket.operand if bracket.word == "over" else "${1:s}"
         text = f"{builtin.name}<{bracket.word} {operand}>(${{2:x}})"
-        item_ = _snippet(
+        item_ = snippet(
             f"{builtin.name}<>",
             text,
             _KIND.Function,
             words.signature(builtin, builtin.forms[0]),
             {"collective": builtin.name},
         )
-        yield _ranked(item_, "3")
-    yield _ranked(_plain("ctx", _KIND.Keyword, {"word": "ctx"}), "1")
-    yield from (_ranked(_plain(name, _KIND.Keyword, {"word": name}), "3") for name in ("true", "false"))
-
-
-def _call(builtin: Builtin, kind: lsp.CompletionItemKind) -> lsp.CompletionItem:
-    form = builtin.forms[0]
-    needed = [p.name for p in form.params if not p.optional and not p.variadic]
-    text = f"{builtin.name}({', '.join(f'${{{i}:{name}}}' for i, name in enumerate(needed, 1))})"
-    item = _snippet(builtin.name, text, kind, words.signature(builtin, form), {"builtin": builtin.name})
-    return _ranked(item, "2" if builtin.supported else "4")
-
-
-def _plain(
-    label: str, kind: lsp.CompletionItemKind, data: dict[str, str] | None, *, detail: str | None = None
-) -> lsp.CompletionItem:
-    return lsp.CompletionItem(label, kind=kind, data=data, detail=detail)
-
-
-def _snippet(
-    label: str, text: str, kind: lsp.CompletionItemKind, detail: str, data: dict[str, str] | None
-) -> lsp.CompletionItem:
-    return lsp.CompletionItem(
-        label,
-        kind=kind,
-        detail=detail or None,
-        data=data,
-        insert_text=text,
-        insert_text_format=lsp.InsertTextFormat.Snippet,
-    )
-
-
-def _ranked(item: lsp.CompletionItem, rank: str) -> lsp.CompletionItem:
-    item.sort_text = rank + item.label
-    return item
+        yield ranked(item_, "3")
+    yield ranked(plain("ctx", _KIND.Keyword, {"word": "ctx"}), "1")
+    yield from (ranked(plain(name, _KIND.Keyword, {"word": name}), "3") for name in ("true", "false"))
 
 
 def _in_body(item: PlacedKernel | PlacedFunction, offset: int) -> bool:
