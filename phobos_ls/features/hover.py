@@ -182,8 +182,12 @@ def _resources(snapshot: Snapshot, kernel: PlacedKernel, builds: Builds) -> Iter
         if config
     ]
     rows += [(target, builds.known(snapshot, kernel, target=target), False) for target in snapshot.settings.targets[1:]]
-    if len(rows) > 1:
-        yield table((name, known.build if known else None, shown) for name, known, shown in rows)
+    built = [(name, known.build, shown) for name, known, shown in rows if known is not None]
+    if len(built) > 1:
+        yield table(built)
+    missing = len(rows) - len(built)
+    if missing and snapshot.settings.build != "off":
+        yield f"{missing} more {'is' if missing == 1 else 'are'} being built: look again."
 
 
 def _storage(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, builds: Builds) -> Iterator[str]:
