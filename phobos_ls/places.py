@@ -54,7 +54,7 @@ class _Open:
 
 
 def place_at(text: bytes, offset: int) -> Place:
-    opened = _read(text[_begin(text, offset) : offset])
+    opened = _read(text[begin(text, offset) : offset])
     inner = opened[-1]
     match inner.bracket:
         case b"[":
@@ -64,8 +64,8 @@ def place_at(text: bytes, offset: int) -> Place:
     return _in_statement(inner.words)
 
 
-def _begin(text: bytes, offset: int) -> int:
-    """The line in which the statement begins, or one before it."""
+def begin(text: bytes, offset: int) -> int:
+    """Of the line in which the statement at a place begins, or one before it. No bracket goes on over it."""
     start = offset
     for _ in range(_MOST_LINES):
         start = text.rfind(b"\n", 0, start) + 1

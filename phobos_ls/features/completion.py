@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -22,7 +23,7 @@ from phobos_core.language.context import CTX_FIELDS
 from phobos_core.language.formats import FORMATS
 from phobos_core.language.types import CONVERSIONS, I8, SPELLED
 from phobos_ls import words
-from phobos_ls.completion_items import bare, call_of, number, plain, ranked, snippet, symbol_items
+from phobos_ls.completion_items import bare, call_of, number, plain, snippet, symbol_items
 from phobos_ls.features.signature import Call, call_around
 from phobos_ls.places import Place, place_at
 from phobos_ls.scopes import (
@@ -143,7 +144,7 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
             yield from _names(snapshot, item, offset, place)
             yield from _functions(snapshot)
             for name, text in _STATEMENTS.items():
-                yield ranked(snippet(name, text, _KIND.Snippet, "", {"word": name}), "1")
+                yield snippet(name, text, _KIND.Snippet, "", {"word": name}, rank="1")
             yield from (call_of(b, _KIND.Function) for b in BUILTINS.values() if b.use is not Use.VALUE)
         case Place.TYPE:
             yield from _types()
@@ -161,7 +162,8 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
             if item is not None and call is not None:
                 yield from _table_operands(snapshot, item, call)
             yield from _names(snapshot, item, offset, place)
-            yield from _values(snapshot)
+            yield from _functions(snapshot)
+            yield from _language()
 
 
 def _line_before(snapshot: Snapshot, offset: int) -> bytes:
@@ -226,7 +228,7 @@ def _attribute_arguments(
             yield from (number(value) for value in _TILES)
         case ArgumentForm.KEYWORD:
             for name in () if kernel is None else dimensions_written(kernel.ast):
-                yield ranked(snippet(name, f"{name} = ${{1:tile}}", _KIND.Constant, slot.doc, None), "0")
+                yield snippet(name, f"{name} = ${{1:tile}}", _KIND.Constant, slot.doc, None, rank="0")
         case ArgumentForm.INTEGER:
             fitting = [v for v in _COUNTS[slot.name] if (slot.low or 0) <= v <= (slot.high or v)]
             yield from (number(value) for value in fitting)
@@ -253,15 +255,16 @@ def _table_operands(
     operand, table = operands[number]
     for symbol in item.symbols:
         if isinstance(symbol.type, TensorType) and symbol.type.element == I8 and str(symbol.type.dims[0]) == "1":
-            found = plain(f"{symbol.name}[:, :]", _KIND.Field, None, detail=f"for `{operand}`: {table.name}")
-            yield ranked(found, "00")
+            detail = f"for `{operand}`: {table.name}"
+            yield plain(f"{symbol.name}[:, :]", _KIND.Field, None, detail=detail, rank="00")
     name = table.name.upper()
     if all(symbol.name != name for symbol in item.symbols) and item.ast.params:
-        found = plain(f"{name}[:, :]", _KIND.Constant, None, detail=f"`{operand}`, {table.size} bytes: {table.doc}")
+        detail = f"`{operand}`, {table.size} bytes: {table.doc}"
+        found = plain(f"{name}[:, :]", _KIND.Constant, None, detail=detail, rank="01")
         end = item.offset + item.ast.params[-1].span.end
         parameter = f", {name}: tensor<i8>[1, {table.size}]"
         found.additional_text_edits = [lsp.TextEdit(snapshot.range(end, end), parameter)]
-        yield ranked(found, "01")
+        yield found
 
 
 def _beginnings() -> Iterator[lsp.CompletionItem]:
@@ -305,23 +308,27 @@ def _names(
     if isinstance(item, PlacedKernel):
         known = list(symbols_in_scope(snapshot, item, offset))
         unknown = dict.fromkeys(names_written(snapshot, item, offset)).keys() - {s.name for s in known}
-        yield from (ranked(plain(name, _KIND.Variable, None), "00000") for name in sorted(unknown))
+        yield from (plain(name, _KIND.Variable, None, rank="00000") for name in sorted(unknown))
         yield from symbol_items(known, place)
     elif item is not None:
         names = definitions_before(snapshot, item, offset)
-        yield from (ranked(plain(name, _KIND.Variable, None, detail=d.kind), "0") for name, d in names.items())
+        yield from (plain(name, _KIND.Variable, None, detail=d.kind, rank="0") for name, d in names.items())
 
 
 def _functions(snapshot: Snapshot) -> Iterator[lsp.CompletionItem]:
     for function in snapshot.checked.library.placed:
         name, params = function.ast.name.text, [p.text for p in function.ast.params]
         text = f"{name}({', '.join(f'${{{i}:{p}}}' for i, p in enumerate(params, 1))})"
-        yield ranked(snippet(name, text, _KIND.Function, f"fn {name}({', '.join(params)})", None), "1")
+        yield snippet(name, text, _KIND.Function, f"fn {name}({', '.join(params)})", None, rank="1")
 
 
-def _values(snapshot: Snapshot) -> Iterator[lsp.CompletionItem]:
-    """What a value may be made of beside the names in scope."""
-    yield from _functions(snapshot)
+@cache
+def _language() -> tuple[lsp.CompletionItem, ...]:
+    """What the language has that a value may be made of. It is the same each time, and is not changed."""
+    return tuple(_of_language())
+
+
+def _of_language() -> Iterator[lsp.CompletionItem]:
     for builtin in BUILTINS.values():
         if builtin.use is not Use.STATEMENT:
             kind = _KIND.TypeParameter if builtin.name in CONVERSIONS else _KIND.Function
@@ -330,16 +337,10 @@ def _values(snapshot: Snapshot) -> Iterator[lsp.CompletionItem]:
         bracket = builtin.brackets[0]
         operand = bracket.operand if bracket.word == "over" else "${1:s}"
         text = f"{builtin.name}<{bracket.word} {operand}>(${{2:x}})"
-        item_ = snippet(
-            f"{builtin.name}<>",
-            text,
-            _KIND.Function,
-            words.signature(builtin, builtin.forms[0]),
-            {"collective": builtin.name},
-        )
-        yield ranked(item_, "3")
-    yield ranked(plain("ctx", _KIND.Keyword, {"word": "ctx"}), "1")
-    yield from (ranked(plain(name, _KIND.Keyword, {"word": name}), "3") for name in ("true", "false"))
+        detail = words.signature(builtin, builtin.forms[0])
+        yield snippet(f"{builtin.name}<>", text, _KIND.Function, detail, {"collective": builtin.name}, rank="3")
+    yield plain("ctx", _KIND.Keyword, {"word": "ctx"}, rank="1")
+    yield from (plain(name, _KIND.Keyword, {"word": name}, rank="3") for name in ("true", "false"))
 
 
 def _in_body(item: PlacedKernel | PlacedFunction, offset: int) -> bool:

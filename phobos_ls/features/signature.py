@@ -10,6 +10,7 @@ from phobos_core.language.attributes import ATTRIBUTES, Attribute, slot_text
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Form
 from phobos_core.language.builtins.schema import parameter_text
 from phobos_ls import words
+from phobos_ls.places import begin
 from phobos_ls.snapshot import Snapshot
 
 TRIGGERS = ("(", ",")
@@ -86,8 +87,8 @@ def _ranges(label: str, texts: list[str]) -> list[lsp.ParameterInformation]:
 def call_around(text: bytes, offset: int) -> Call | None:
     """What is called around an offset, and the argument that the offset is in."""
     depth = argument = 0
-    at = offset
-    while at > 0:
+    at, first = offset, begin(text, offset)
+    while at > first:
         at -= 1
         letter = text[at : at + 1]
         if letter in (b"{", b"}", b";"):

@@ -541,7 +541,16 @@ def test_a_parameter_says_its_constraint(text: str, number: int, said: str) -> N
 
 @pytest.mark.parametrize(
     "text",
-    ["let a = $0", "let a = (n + $0", "let a = A[$0", "let a = exp(1.0)$0", "let a = exp(1.0)\n$0", "unknown($0"],
+    [
+        "let a = $0",
+        "let a = (n + $0",
+        "let a = A[$0",
+        "let a = exp(1.0)$0",
+        "let a = exp(1.0)\n$0",
+        "unknown($0",
+        "let a = exp(1.0\nlet b = $0",
+        "A[max(0, n\nfor i in $0",
+    ],
 )
 def test_no_signature(text: str) -> None:
     assert active(body(text)) is None
