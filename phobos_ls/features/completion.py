@@ -131,8 +131,9 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
         yield from _bracket_words(before)
         return
     call = call_around(snapshot.text, offset)
-    if call is not None and call.kind == "attribute" and call.name in ATTRIBUTES:
-        yield from _attribute_arguments(snapshot, ATTRIBUTES[call.name], call.argument, offset, before)
+    if call is not None and call.kind == "attribute":
+        if (attribute := ATTRIBUTES.get(call.name)) is not None:
+            yield from _attribute_arguments(snapshot, attribute, call.argument, offset, before)
         return
     place = place_at(snapshot.text, offset - (len(before) - len(stem)))
     match place:

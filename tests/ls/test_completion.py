@@ -265,6 +265,7 @@ ARGUMENTS = [
     ("behind that of a second one", "@autotune(U in [1, 2], V i$0", {"in"}, {"NAME in [..]", "N"}),
     ("behind a dimension", "@aligned(N $0)", set(), {"N", "M", "T", "64"}),
     ("choices", "@autotune(U in [$0])", {"16", "128"}, {"N", "exp", "NAME in [..]"}),
+    ("an attribute that is none", "@pipelined($0)", set(), {"N", "T", "exp"}),
     ("an attribute without arguments", "@pipeline($0)", set(), {"N", "T", "exp"}),
 ]  # fmt: skip
 
