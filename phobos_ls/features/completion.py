@@ -23,6 +23,7 @@ from phobos_core.language.context import CTX_FIELDS
 from phobos_core.language.formats import FORMATS
 from phobos_core.language.types import CONVERSIONS, I8, SPELLED
 from phobos_ls import words
+from phobos_ls.comments import comment_above
 from phobos_ls.completion_items import bare, call_of, number, plain, snippet, symbol_items
 from phobos_ls.features.signature import Call, call_around
 from phobos_ls.places import Place, place_at
@@ -320,7 +321,9 @@ def _functions(snapshot: Snapshot) -> Iterator[lsp.CompletionItem]:
     for function in snapshot.checked.library.placed:
         name, params = function.ast.name.text, [p.text for p in function.ast.params]
         text = f"{name}({', '.join(f'${{{i}:{p}}}' for i, p in enumerate(params, 1))})"
-        yield snippet(name, text, _KIND.Function, f"fn {name}({', '.join(params)})", None, rank="1")
+        item = snippet(name, text, _KIND.Function, f"fn {name}({', '.join(params)})", None, rank="1")
+        item.documentation = comment_above(snapshot, function.offset) or None
+        yield item
 
 
 @cache

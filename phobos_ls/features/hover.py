@@ -8,7 +8,6 @@ configuration that is known, and where each tile is, and why.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from math import prod
@@ -28,14 +27,13 @@ from phobos_ls import reference, words
 from phobos_ls.builds.builds import MOST_CONFIGURATIONS, Builds
 from phobos_ls.builds.hints import tile_rows
 from phobos_ls.builds.words import described, table
+from phobos_ls.comments import comment_above
 from phobos_ls.configurations import listed_configurations, shown_configuration, shown_values
 from phobos_ls.names import Global, Local, Meaning, declaration, meanings_at
 from phobos_ls.scopes import written_type
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.syntax_at import leaf_at
 
-# What may stand on the line of a declaration before the name, or before an item.
-_BEFORE_NAME = re.compile(rb"\s*((let|var|for)\b\s*(<[^>]*>\s*)?)?")
 # Kinds whose values live in each thread.
 _SCALARS = (SymbolKind.SCALAR, SymbolKind.LOOP, SymbolKind.SCALAR_PARAM)
 
@@ -212,16 +210,6 @@ def _value(extent: Sym, names: Mapping[str, int]) -> int | None:
 
 
 def _with_comment(snapshot: Snapshot, offset: int, text: str) -> str:
-    """With the comment that stands above the declaration, where that begins its line: above a line that begins with
-    something else, it is about that."""
-    line = snapshot.lines.position(offset).line
-    if _BEFORE_NAME.fullmatch(snapshot.text[snapshot.lines.starts[line] : offset]) is None:
-        return text
-    found: list[str] = []
-    while line > 0:
-        line -= 1
-        content = snapshot.lines.line(line).strip()
-        if not content.startswith(b"//"):
-            break
-        found.insert(0, content.removeprefix(b"//").strip().decode("utf-8", "replace"))
-    return f"{text}\n\n{' '.join(found)}" if found else text
+    """With the comment that stands above the declaration."""
+    comment = comment_above(snapshot, offset)
+    return f"{text}\n\n{comment}" if comment else text

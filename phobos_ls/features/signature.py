@@ -10,6 +10,7 @@ from phobos_core.language.attributes import ATTRIBUTES, Attribute, slot_text
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Form
 from phobos_core.language.builtins.schema import parameter_text
 from phobos_ls import words
+from phobos_ls.comments import comment_above
 from phobos_ls.places import begin
 from phobos_ls.snapshot import Snapshot
 
@@ -45,7 +46,8 @@ def signature_help(snapshot: Snapshot, offset: int) -> lsp.SignatureHelp | None:
         if function.ast.name.text == call.name and call.kind == "call":
             params = [param.text for param in function.ast.params]
             label = f"{call.name}({', '.join(params)})"
-            information = lsp.SignatureInformation(label, None, _ranges(label, params))
+            comment = comment_above(snapshot, function.offset) or None
+            information = lsp.SignatureInformation(label, comment, _ranges(label, params))
             return lsp.SignatureHelp([information], 0, call.argument)
     return None
 

@@ -557,6 +557,16 @@ def test_no_signature(text: str) -> None:
     assert active(body(text)) is None
 
 
+def test_the_comment_above_a_function_is_told() -> None:
+    source = "// Doubles\n// its argument.\nfn twice(x) = x * 2\nfn plain(x) = x\nkernel k() {\n  let a = twice($0\n}\n"
+    c = cursor(source)
+    found = signature_help(c.snapshot, c.offset)
+    assert found is not None
+    assert found.signatures[0].documentation == "Doubles its argument."
+    told = {item.label: item.documentation for item in completion(c.snapshot, c.offset).items}
+    assert (told["twice"], told["plain"]) == ("Doubles its argument.", None)
+
+
 def test_a_parameter_says_what_it_takes() -> None:
     c = cursor(body("let a = dot($0"))
     found = signature_help(c.snapshot, c.offset)
