@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from difflib import SequenceMatcher
+from collections.abc import Iterable, Iterator
 
 from lsprotocol import types as lsp
 
+from phobos_ls.alignment import Piece, reflowed
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.text import decoded
 
@@ -24,8 +24,29 @@ def line_edits(snapshot: Snapshot, after: bytes, first: int = 0, last: int | Non
     end = len(snapshot.lines.starts) if last is None else last
     old, new = snapshot.text.splitlines(keepends=True), after.splitlines(keepends=True)
     starts = [*snapshot.lines.starts, len(snapshot.text)]
+    changed = [
+        piece
+        for piece in reflowed(old, new)
+        if piece.start < end
+        and (piece.end > first or piece.start == piece.end >= first)
+        and old[piece.start : piece.end] != new[piece.new_start : piece.new_end]
+    ]
     edits = []
-    for tag, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
-        if tag != "equal" and a < end and (b > first or (a == b and a >= first)):
-            edits.append(lsp.TextEdit(snapshot.range(starts[a], starts[b]), decoded(b"".join(new[c:d]))))
+    for piece in _joined(changed):
+        text = decoded(b"".join(new[piece.new_start : piece.new_end]))
+        edits.append(lsp.TextEdit(snapshot.range(starts[piece.start], starts[piece.end]), text))
     return edits
+
+
+def _joined(pieces: Iterable[Piece]) -> Iterator[Piece]:
+    """Those that touch made one."""
+    joined: Piece | None = None
+    for piece in pieces:
+        if joined is not None and (joined.end, joined.new_end) == (piece.start, piece.new_start):
+            joined = Piece(joined.start, piece.end, joined.new_start, piece.new_end)
+            continue
+        if joined is not None:
+            yield joined
+        joined = piece
+    if joined is not None:
+        yield joined

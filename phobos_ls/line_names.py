@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from phobos_core.syntax import LineIndex
+from phobos_ls.alignment import Piece, aligned
 
-# Longer stretches that are replaced at once are not compared line by line.
-MOST_COMPARED = 2000
+# In longer stretches that are replaced at once, not all lines are compared with all others.
+MOST_COMPARED = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +61,10 @@ class LineNames:
 def _match(new: list[int | None], old: Sequence[int], before: Sequence[bytes], after: Sequence[bytes]) -> None:
     """Names go to the lines that say the same, and to those between them where there are as many as before."""
     if max(len(before), len(after)) > MOST_COMPARED:
-        new[0], new[-1] = old[0], old[-1]
-        return
-    for _, i1, i2, j1, j2 in SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        pieces = aligned(before, after)
+    else:
+        pieces = (Piece(*found[1:]) for found in SequenceMatcher(None, before, after, autojunk=False).get_opcodes())
+    for i1, i2, j1, j2 in pieces:
         if i2 - i1 == j2 - j1:
             new[j1:j2] = old[i1:i2]
 

@@ -11,12 +11,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
 from phobos_core.language.targets import DEFAULT
-from phobos_core.runtime.options import Options, UsageError, known_target, parse_binding, parse_config
+from phobos_core.runtime.options import Options, UsageError, known_target, near, parse_binding, parse_config
 
 BuildWhen: TypeAlias = Literal["onType", "onSave", "off"]
 # The kinds of hints that a user can switch.
-HintCategory: TypeAlias = Literal["resources", "tiles", "contractions", "loops", "accesses", "lines"]
+HintCategory: TypeAlias = Literal["resources", "tiles", "contractions", "loops", "accesses", "lines", "types"]
 HINTS: tuple[HintCategory, ...] = get_args(HintCategory)
+
+
+NAMES = ("target", "dims", "config", "indexBits", "hints", "build", "ptxas")
+# What the extension for VS Code has for itself below the same name.
+_EDITORS_OWN = ("path", "trace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +44,16 @@ def read_settings(given: Any) -> tuple[Settings, tuple[str, ...]]:
     if not isinstance(given, Mapping):
         return Settings(), ("`phobos` is an object of settings",)
     problems: list[str] = []
+    for name in given:
+        # Editors may have names of their own, but one that is almost ours is a slip.
+        if name not in NAMES and name not in _EDITORS_OWN and (meant := near(str(name), NAMES)):
+            problems.append(f"`phobos.{name}` is no setting{meant}")
     targets = _targets(given.get("target"), problems)
     options = Options(
         target=targets[0],
         bindings=_bindings(given.get("dims"), problems),
         config=_config(given.get("config"), problems),
-        index_bits=32 if given.get("indexBits") == 32 else 64,
+        index_bits=_index_bits(given.get("indexBits"), problems),
     )
     return (
         Settings(
@@ -71,12 +80,20 @@ def _targets(given: Any, problems: list[str]) -> tuple[str, ...]:
 
 def _bindings(given: Any, problems: list[str]) -> dict[str, int]:
     found: dict[str, int] = {}
+    if given is not None and not isinstance(given, Mapping):
+        problems.append("`phobos.dims` is an object that binds dimensions to integers")
     for name, value in given.items() if isinstance(given, Mapping) else ():
         try:
             found.update([parse_binding(f"{name}={value}")])
         except UsageError as error:
             problems.append(f"`phobos.dims`: {error}")
     return found
+
+
+def _index_bits(given: Any, problems: list[str]) -> Literal[32, 64]:
+    if given not in (None, 32, 64):
+        problems.append(f"`phobos.indexBits` is 32 or 64, not {given!r}")
+    return 32 if given == 32 else 64
 
 
 def _config(given: Any, problems: list[str]) -> Any:
@@ -99,10 +116,15 @@ def _hints(given: Any, problems: list[str]) -> frozenset[HintCategory]:
         if given is not None:
             problems.append("`phobos.hints` is a switch, or an object with a switch for each kind of hint")
         return Settings().hints
-    for name in given:
+    chosen = {name: name in Settings().hints for name in HINTS}
+    for name, switch in given.items():
         if name not in HINTS:
             problems.append(f"`phobos.hints.{name}`: the kinds of hints are {', '.join(HINTS)}")
-    return frozenset(name for name in HINTS if given.get(name, name in Settings().hints) is True)
+        elif isinstance(switch, bool):
+            chosen[name] = switch
+        elif switch is not None:
+            problems.append(f"`phobos.hints.{name}` is true or false, not {switch!r}")
+    return frozenset(name for name in HINTS if chosen[name])
 
 
 def _build(given: Any, problems: list[str]) -> BuildWhen:

@@ -58,8 +58,8 @@ def described(build: Build) -> Iterator[str]:
         yield f"requires {', '.join(f'`{each}`' for each in report.requires)}"
 
 
-def table(builds: Iterable[tuple[str, Build | None, bool]]) -> str:
-    """Rows of what was built: what it is called, the build where it is known, and whether that is the one shown."""
+def table(builds: Iterable[tuple[str, Build, bool]]) -> str:
+    """Rows of what was built: what it is called, the build, and whether that is the one shown."""
     rows = ["| | registers | shared | spills | occupancy |", "|---|---|---|---|---|"]
     for name, build, shown in builds:
         called = f"**{name}**" if shown else name
@@ -67,9 +67,7 @@ def table(builds: Iterable[tuple[str, Build | None, bool]]) -> str:
     return "\n".join(rows)
 
 
-def _cells(build: Build | None) -> tuple[str, str, str, str]:
-    if build is None:
-        return "…", "", "", ""
+def _cells(build: Build) -> tuple[str, str, str, str]:
     report = build.report
     if build.failed or report is None:
         return summary(build), "", "", ""

@@ -2,28 +2,39 @@
 
 Where a value stands: the names in scope, the functions of the file, the built-ins, and `ctx`. After `ctx.` its fields,
 after `@` the attributes, after `:` and in brackets of a type the types and dimensions, at the start of a statement the
-statements as snippets, inside the angle brackets of a collective its words. Documentation comes with
-`completionItem/resolve`.
+statements as snippets, inside the angle brackets of a collective its words. Where a new name is to be thought of, or
+only an operator can follow, there is nothing. Documentation comes with `completionItem/resolve`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from lsprotocol import types as lsp
 
 from phobos_core.analysis import PlacedFunction, PlacedKernel
-from phobos_core.analysis.program import Symbol, SymbolKind, TensorType
+from phobos_core.analysis.program import SymbolKind, TensorType
 from phobos_core.language.attributes import ATTRIBUTES, ArgumentForm, Attribute
-from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Use
+from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Use
 from phobos_core.language.context import CTX_FIELDS
 from phobos_core.language.formats import FORMATS
 from phobos_core.language.types import CONVERSIONS, I8, SPELLED
 from phobos_ls import words
+from phobos_ls.comments import comment_above
+from phobos_ls.completion_items import bare, call_of, number, plain, snippet, symbol_items
 from phobos_ls.features.signature import Call, call_around
-from phobos_ls.scopes import definitions_before, dimensions_written, item_at, names_written, symbols_in_scope
+from phobos_ls.places import Place, place_at
+from phobos_ls.scopes import (
+    OF_THE_KERNEL,
+    definitions_before,
+    dimensions_written,
+    item_at,
+    names_written,
+    symbols_in_scope,
+)
 from phobos_ls.snapshot import Snapshot
 
 TRIGGERS = (".", "@", "<")
@@ -31,12 +42,13 @@ TRIGGERS = (".", "@", "<")
 _KIND = lsp.CompletionItemKind
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*$")
 _CTX = re.compile(rb"\bctx\s*\.\s*((?:blocks?\s*\.\s*)?)[A-Za-z_]*$")
-_TYPE = re.compile(rb"(?:[A-Za-z_]\w*\s*:\s*|\b(?:tensor|tile)\s*<\s*)[A-Za-z_0-9]*$")
 _BRACKET = re.compile(rb"\b(sum|max|min|any|all|argmax|reduce|shfl)\s*<\s*[a-z]*$")
 _OVER = re.compile(rb"<\s*over\s+[a-z.]*$")
 _WIDTH = re.compile(rb"<\s*(?:over\s+ctx\.lane|(?:from|xor|down|up)\s+[^<>]*?)\s*,\s*[a-z]*$")
 _UNROLL = re.compile(rb"\bfor\s*<\s*[a-z]*$")
 
+# Behind the name that an argument begins with.
+_NAMED = re.compile(rb"[(,]\s*[A-Za-z_]\w*\s+\w*$")
 _VALUE = re.compile(rb"=\s*\w*$")
 # Extents of tiles, and the numbers that `@launch` is given, as kernels have them.
 _TILES = (8, 16, 32, 64, 128, 256)
@@ -65,8 +77,10 @@ _ITEMS = {
 }
 
 
-def completion(snapshot: Snapshot, offset: int) -> lsp.CompletionList:
-    return lsp.CompletionList(is_incomplete=False, items=list(_items(snapshot, offset)))
+def completion(snapshot: Snapshot, offset: int, *, snippets: bool = True) -> lsp.CompletionList:
+    """`snippets` says that the client fills in what has placeholders."""
+    items = _items(snapshot, offset)
+    return lsp.CompletionList(is_incomplete=False, items=list(items if snippets else map(bare, items)))
 
 
 def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
@@ -105,31 +119,53 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
         return
     word = _WORD.search(before)
     stem = before[: word.start()] if word else before
+    item = item_at(snapshot, offset)
+    in_body = item is not None and _in_body(item, offset)
     if stem.rstrip().endswith(b"@"):
+        if in_body:
+            return
         yield from (
-            _snippet(a.name, a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name}) for a in _attributes()
+            snippet(a.name, a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name}) for a in _attributes()
         )
         return
     if _inside_angle(before):
         yield from _bracket_words(before)
         return
-    item = item_at(snapshot, offset)
     call = call_around(snapshot.text, offset)
-    if call is not None and call.kind == "attribute" and call.name in ATTRIBUTES:
-        yield from _attribute_arguments(snapshot, ATTRIBUTES[call.name], call.argument, offset, before)
+    if call is not None and call.kind == "attribute":
+        if (attribute := ATTRIBUTES.get(call.name)) is not None:
+            yield from _attribute_arguments(snapshot, attribute, call.argument, offset, before)
         return
-    if item is None or not _in_body(item, offset):
-        yield from _outside(snapshot, item, before, stem)
-        return
-    if _TYPE.search(before):
-        yield from _types()
-        return
-    if call is not None:
-        yield from _table_operands(snapshot, item, call)
-    yield from _values(snapshot, item, offset)
-    if not stem.strip() or stem.rstrip().endswith((b"{", b";", b"}")):
-        yield from (_snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _STATEMENTS.items())
-        yield from (_call(b, _KIND.Function) for b in BUILTINS.values() if b.use is Use.STATEMENT)
+    place = place_at(snapshot.text, offset - (len(before) - len(stem)))
+    match place:
+        case Place.NOTHING:
+            return
+        case Place.START if not in_body:
+            yield from _beginnings()
+        case Place.START:
+            yield from _names(snapshot, item, offset, place)
+            yield from _functions(snapshot)
+            for name, text in _STATEMENTS.items():
+                yield snippet(name, text, _KIND.Snippet, "", {"word": name}, rank="1")
+            yield from (call_of(b, _KIND.Function) for b in BUILTINS.values() if b.use is not Use.VALUE)
+        case Place.TYPE:
+            yield from _types()
+        case Place.ELEMENT:
+            yield from _elements()
+        case Place.IN:
+            yield plain("in", _KIND.Keyword, {"word": "in"})
+        case Place.RANGE:
+            yield snippet("range", "range(${1:0}, ${2:n})", _KIND.Keyword, "range(lo, hi[, step])", {"word": "range"})
+        case Place.ELSE:
+            yield snippet("if", _STATEMENTS["if"], _KIND.Snippet, "", {"word": "if"})
+        case Place.EXTENT:
+            yield from _extents(snapshot, item, offset)
+        case Place.VALUE | Place.INTEGER:
+            if item is not None and call is not None:
+                yield from _table_operands(snapshot, item, call)
+            yield from _names(snapshot, item, offset, place)
+            yield from _functions(snapshot)
+            yield from _language()
 
 
 def _line_before(snapshot: Snapshot, offset: int) -> bytes:
@@ -139,7 +175,7 @@ def _line_before(snapshot: Snapshot, offset: int) -> bytes:
 def _groups(dotted: bool) -> Iterator[lsp.CompletionItem]:
     """What `over` names; `dotted`, where `ctx.` is there already."""
     for name in ("lane", "thread"):
-        yield _plain(name if dotted else f"ctx.{name}", _KIND.Field, {"ctx": name})
+        yield plain(name if dotted else f"ctx.{name}", _KIND.Field, {"ctx": name})
 
 
 def _inside_angle(before: bytes) -> bool:
@@ -148,12 +184,12 @@ def _inside_angle(before: bytes) -> bool:
 
 def _bracket_words(before: bytes) -> Iterator[lsp.CompletionItem]:
     if _UNROLL.search(before):
-        yield _plain("unroll", _KIND.Keyword, {"word": "unroll"})
+        yield plain("unroll", _KIND.Keyword, {"word": "unroll"})
     elif _WIDTH.search(before):
-        yield _plain("width", _KIND.Keyword, {"word": "width"})
+        yield plain("width", _KIND.Keyword, {"word": "width"})
     elif (bracket := _BRACKET.search(before)) is not None:
         for choice in dict.fromkeys(b.word for b in COLLECTIVES[bracket[1].decode()].brackets):
-            yield _plain(choice, _KIND.Keyword, {"word": choice})
+            yield plain(choice, _KIND.Keyword, {"word": choice})
 
 
 def _ctx_fields(axis_of: bytes) -> Iterator[lsp.CompletionItem]:
@@ -161,7 +197,7 @@ def _ctx_fields(axis_of: bytes) -> Iterator[lsp.CompletionItem]:
     for name, field in CTX_FIELDS.items():
         if name.startswith(prefix):
             label = name.removeprefix(prefix)
-            item = _plain(label, _KIND.Field, {"ctx": name})
+            item = plain(label, _KIND.Field, {"ctx": name})
             item.detail = f"{field.type}, {field.variation.text}"
             yield item
 
@@ -182,33 +218,31 @@ def _attribute_arguments(
     kernel = next((k for k in snapshot.kernels() if offset <= k.offset + k.ast.body.span.start), None)
     symbols = () if kernel is None else kernel.symbols
     match slot.form:
+        case ArgumentForm.SEARCH | ArgumentForm.KEYWORD if _NAMED.search(before):
+            if slot.form is ArgumentForm.SEARCH:
+                yield plain("in", _KIND.Keyword, {"word": "in"})
         case ArgumentForm.SEARCH if not _inside_list(before):
-            yield _snippet("NAME in [..]", "${1:TILE} in [${2:32}, ${3:128}]", _KIND.Snippet, slot.doc, None)
+            yield snippet("NAME in [..]", "${1:TILE} in [${2:32}, ${3:128}]", _KIND.Snippet, slot.doc, None)
         case ArgumentForm.SEARCH:
-            yield from (_number(value) for value in _TILES)
+            yield from (number(value) for value in _TILES)
         case ArgumentForm.KEYWORD if _VALUE.search(before):
-            yield from _symbols(s for s in symbols if s.kind is SymbolKind.CONSTANT)
-            yield from (_number(value) for value in _TILES)
+            yield from symbol_items((s for s in symbols if s.kind is SymbolKind.CONSTANT), Place.EXTENT)
+            yield from (number(value) for value in _TILES)
         case ArgumentForm.KEYWORD:
             for name in () if kernel is None else dimensions_written(kernel.ast):
-                yield _ranked(_snippet(name, f"{name} = ${{1:tile}}", _KIND.Constant, slot.doc, None), "0")
+                yield snippet(name, f"{name} = ${{1:tile}}", _KIND.Constant, slot.doc, None, rank="0")
         case ArgumentForm.INTEGER:
             fitting = [v for v in _COUNTS[slot.name] if (slot.low or 0) <= v <= (slot.high or v)]
-            yield from (_number(value) for value in fitting)
+            yield from (number(value) for value in fitting)
         case ArgumentForm.WORD:
-            yield from (_plain(word, _KIND.EnumMember, None, detail=slot.doc) for word in slot.words)
+            yield from (plain(word, _KIND.EnumMember, None, detail=slot.doc) for word in slot.words)
         case ArgumentForm.NAME:
-            yield from _symbols(s for s in symbols if s.kind is SymbolKind.TILE and s.mutable and s.span.frame is None)
+            tiles = (s for s in symbols if s.kind is SymbolKind.TILE and s.mutable and s.span.frame is None)
+            yield from symbol_items(tiles, Place.VALUE)
 
 
 def _inside_list(before: bytes) -> bool:
     return before.rfind(b"[") > before.rfind(b"]")
-
-
-def _number(value: int) -> lsp.CompletionItem:
-    item = _plain(str(value), _KIND.Value, None)
-    item.sort_text = f"1{value:05}"
-    return item
 
 
 def _table_operands(
@@ -223,111 +257,94 @@ def _table_operands(
     operand, table = operands[number]
     for symbol in item.symbols:
         if isinstance(symbol.type, TensorType) and symbol.type.element == I8 and str(symbol.type.dims[0]) == "1":
-            found = _plain(f"{symbol.name}[:, :]", _KIND.Field, None, detail=f"for `{operand}`: {table.name}")
-            yield _ranked(found, "00")
+            detail = f"for `{operand}`: {table.name}"
+            yield plain(f"{symbol.name}[:, :]", _KIND.Field, None, detail=detail, rank="00")
     name = table.name.upper()
     if all(symbol.name != name for symbol in item.symbols) and item.ast.params:
-        found = _plain(f"{name}[:, :]", _KIND.Constant, None, detail=f"`{operand}`, {table.size} bytes: {table.doc}")
+        detail = f"`{operand}`, {table.size} bytes: {table.doc}"
+        found = plain(f"{name}[:, :]", _KIND.Constant, None, detail=detail, rank="01")
         end = item.offset + item.ast.params[-1].span.end
         parameter = f", {name}: tensor<i8>[1, {table.size}]"
         found.additional_text_edits = [lsp.TextEdit(snapshot.range(end, end), parameter)]
-        yield _ranked(found, "01")
+        yield found
 
 
-def _outside(
-    snapshot: Snapshot, item: PlacedKernel | PlacedFunction | None, before: bytes, stem: bytes
-) -> Iterator[lsp.CompletionItem]:
-    """Between items, and in the head of one."""
-    if _TYPE.search(before):
-        yield from _types()
-        if item is not None and isinstance(item, PlacedKernel):
-            yield from _symbols(s for s in item.symbols if s.kind in (SymbolKind.DIM, SymbolKind.CONSTANT))
-    elif item is not None and isinstance(item, PlacedKernel) and stem.strip():
-        yield from _symbols(s for s in item.symbols if s.kind in (SymbolKind.DIM, SymbolKind.CONSTANT, SymbolKind.TILE))
-    else:
-        yield from (_snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _ITEMS.items())
-        yield from (
-            _snippet("@" + a.name, "@" + a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name})
-            for a in _attributes()
-        )
+def _beginnings() -> Iterator[lsp.CompletionItem]:
+    """Between items."""
+    yield from (snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _ITEMS.items())
+    yield from (
+        snippet("@" + a.name, "@" + a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name}) for a in _attributes()
+    )
 
 
 def _types() -> Iterator[lsp.CompletionItem]:
-    yield from (_plain(name, _KIND.TypeParameter, {"word": name}) for name in SPELLED)
-    yield _snippet("tensor", "tensor<${1:f32}>[${2:N}]", _KIND.Struct, "", {"word": "tensor"})
-    yield _snippet("tile", "tile<${1:f32}>[${2:R}, ${3:C}]", _KIND.Struct, "", {"word": "tile"})
+    yield from _elements()
+    yield snippet("tensor", "tensor<${1:f32}>[${2:N}]", _KIND.Struct, "", {"word": "tensor"})
+    yield snippet("tile", "tile<${1:f32}>[${2:R}, ${3:C}]", _KIND.Struct, "", {"word": "tile"})
 
 
-def _values(snapshot: Snapshot, item: PlacedKernel | PlacedFunction, offset: int) -> Iterator[lsp.CompletionItem]:
-    """Everything that a value may be made of: what is near first."""
+def _elements() -> Iterator[lsp.CompletionItem]:
+    yield from (plain(name, _KIND.TypeParameter, {"word": name}) for name in SPELLED)
+
+
+def _extents(
+    snapshot: Snapshot, item: PlacedKernel | PlacedFunction | None, offset: int
+) -> Iterator[lsp.CompletionItem]:
+    """What is known when a kernel is compiled, and the dimensions that a kernel is given."""
+    if isinstance(item, PlacedKernel) and not _in_body(item, offset):
+        written = dict.fromkeys(dimensions_written(item.ast))
+        searched = (s for s in item.symbols if s.kind in OF_THE_KERNEL and s.name not in written)
+        yield from symbol_items((*searched, *(s for s in item.symbols if s.name in written)), Place.EXTENT)
+    elif isinstance(item, PlacedKernel):
+        known = symbols_in_scope(snapshot, item, offset)
+        yield from symbol_items((s for s in known if s.kind in (*OF_THE_KERNEL, SymbolKind.SCALAR)), Place.EXTENT)
+    elif item is not None:
+        yield from _names(snapshot, item, offset, Place.EXTENT)
+    yield from (number(value) for value in _TILES)
+
+
+def _names(
+    snapshot: Snapshot, item: PlacedKernel | PlacedFunction | None, offset: int, place: Place
+) -> Iterator[lsp.CompletionItem]:
+    """The names in scope, what is near first."""
     if isinstance(item, PlacedKernel):
-        known = list(symbols_in_scope(item, offset - item.offset))
-        yield from _symbols(iter(known))
+        known = list(symbols_in_scope(snapshot, item, offset))
         unknown = dict.fromkeys(names_written(snapshot, item, offset)).keys() - {s.name for s in known}
-        yield from (_ranked(_plain(name, _KIND.Variable, None), "0") for name in sorted(unknown))
-    else:
+        yield from (plain(name, _KIND.Variable, None, rank="00000") for name in sorted(unknown))
+        yield from symbol_items(known, place)
+    elif item is not None:
         names = definitions_before(snapshot, item, offset)
-        yield from (_ranked(_plain(name, _KIND.Variable, None, detail=d.kind), "0") for name, d in names.items())
+        yield from (plain(name, _KIND.Variable, None, detail=d.kind, rank="0") for name, d in names.items())
+
+
+def _functions(snapshot: Snapshot) -> Iterator[lsp.CompletionItem]:
     for function in snapshot.checked.library.placed:
         name, params = function.ast.name.text, [p.text for p in function.ast.params]
         text = f"{name}({', '.join(f'${{{i}:{p}}}' for i, p in enumerate(params, 1))})"
-        yield _ranked(_snippet(name, text, _KIND.Function, f"fn {name}({', '.join(params)})", None), "1")
+        item = snippet(name, text, _KIND.Function, f"fn {name}({', '.join(params)})", None, rank="1")
+        item.documentation = comment_above(snapshot, function.offset) or None
+        yield item
+
+
+@cache
+def _language() -> tuple[lsp.CompletionItem, ...]:
+    """What the language has that a value may be made of. It is the same each time, and is not changed."""
+    return tuple(_of_language())
+
+
+def _of_language() -> Iterator[lsp.CompletionItem]:
     for builtin in BUILTINS.values():
         if builtin.use is not Use.STATEMENT:
             kind = _KIND.TypeParameter if builtin.name in CONVERSIONS else _KIND.Function
-            yield _call(builtin, kind)
+            yield call_of(builtin, kind)
     for builtin in COLLECTIVES.values():
         bracket = builtin.brackets[0]
         operand = bracket.operand if bracket.word == "over" else "${1:s}"
         text = f"{builtin.name}<{bracket.word} {operand}>(${{2:x}})"
-        item_ = _snippet(
-            f"{builtin.name}<>",
-            text,
-            _KIND.Function,
-            words.signature(builtin, builtin.forms[0]),
-            {"collective": builtin.name},
-        )
-        yield _ranked(item_, "3")
-    yield _ranked(_plain("ctx", _KIND.Keyword, {"word": "ctx"}), "1")
-    yield from (_ranked(_plain(name, _KIND.Keyword, {"word": name}), "3") for name in ("true", "false"))
-
-
-def _symbols(symbols: Iterator[Symbol]) -> Iterator[lsp.CompletionItem]:
-    kinds = {SymbolKind.CONSTANT: _KIND.Constant, SymbolKind.DIM: _KIND.Constant, SymbolKind.TENSOR: _KIND.Field}
-    for symbol in symbols:
-        item = _plain(symbol.name, kinds.get(symbol.kind, _KIND.Variable), None, detail=symbol.kind.value)
-        yield _ranked(item, "0")
-
-
-def _call(builtin: Builtin, kind: lsp.CompletionItemKind) -> lsp.CompletionItem:
-    form = builtin.forms[0]
-    needed = [p.name for p in form.params if not p.optional and not p.variadic]
-    text = f"{builtin.name}({', '.join(f'${{{i}:{name}}}' for i, name in enumerate(needed, 1))})"
-    return _ranked(_snippet(builtin.name, text, kind, words.signature(builtin, form), {"builtin": builtin.name}), "2")
-
-
-def _plain(
-    label: str, kind: lsp.CompletionItemKind, data: dict[str, str] | None, *, detail: str | None = None
-) -> lsp.CompletionItem:
-    return lsp.CompletionItem(label, kind=kind, data=data, detail=detail)
-
-
-def _snippet(
-    label: str, text: str, kind: lsp.CompletionItemKind, detail: str, data: dict[str, str] | None
-) -> lsp.CompletionItem:
-    return lsp.CompletionItem(
-        label,
-        kind=kind,
-        detail=detail or None,
-        data=data,
-        insert_text=text,
-        insert_text_format=lsp.InsertTextFormat.Snippet,
-    )
-
-
-def _ranked(item: lsp.CompletionItem, rank: str) -> lsp.CompletionItem:
-    item.sort_text = rank + item.label
-    return item
+        detail = words.signature(builtin, builtin.forms[0])
+        yield snippet(f"{builtin.name}<>", text, _KIND.Function, detail, {"collective": builtin.name}, rank="3")
+    yield plain("ctx", _KIND.Keyword, {"word": "ctx"}, rank="1")
+    yield from (plain(name, _KIND.Keyword, {"word": name}, rank="3") for name in ("true", "false"))
 
 
 def _in_body(item: PlacedKernel | PlacedFunction, offset: int) -> bool:

@@ -1,15 +1,16 @@
 """Feature: format a file, a part of it, or what was just typed.
 
 The edits are as small as lines allow, so that cursors and marks stay where they are. A text with a syntax error gives
-no edits; a line that was just opened is indented by the braces around it all the same.
+no edits; a line that was just opened is indented by what is open around it all the same.
 """
 
 from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from phobos_core.syntax.formatter import INDENT, CannotFormat, format_file
+from phobos_core.syntax.formatter import CannotFormat, format_file
 from phobos_ls.edits import line_edits
+from phobos_ls.features.indentation import indentation
 from phobos_ls.snapshot import Snapshot
 
 # What is typed to ask for it.
@@ -43,19 +44,13 @@ def _edits(snapshot: Snapshot, first: int, last: int) -> list[lsp.TextEdit]:
 
 
 def _indented(snapshot: Snapshot, line: int) -> list[lsp.TextEdit]:
-    """The line that was just opened, indented as deep as braces are open before it."""
+    """The line that was just opened, indented as deep as what is open before it."""
     start = snapshot.lines.starts[line]
     content = snapshot.lines.line(line)
-    depth = _open_braces(snapshot, start) - content.lstrip().startswith(b"}")
-    blank = len(content) - len(content.lstrip())
-    wanted = b" " * (INDENT * max(0, depth))
+    begin = max((placed.offset for placed in snapshot.source.items if placed.offset <= start), default=0)
+    code = content.lstrip()
+    blank = len(content) - len(code)
+    wanted = b" " * indentation(snapshot.spelled(begin, start), code.decode("utf-8", "replace"))
     if content[:blank] == wanted:
         return []
     return [lsp.TextEdit(snapshot.range(start, start + blank), wanted.decode())]
-
-
-def _open_braces(snapshot: Snapshot, offset: int) -> int:
-    """Of the item around, comments left out."""
-    begin = max((placed.offset for placed in snapshot.source.items if placed.offset <= offset), default=0)
-    code = (line.partition(b"//")[0] for line in snapshot.text[begin:offset].splitlines())
-    return sum(line.count(b"{") - line.count(b"}") for line in code)

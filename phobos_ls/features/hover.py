@@ -27,8 +27,10 @@ from phobos_ls import reference, words
 from phobos_ls.builds.builds import MOST_CONFIGURATIONS, Builds
 from phobos_ls.builds.hints import tile_rows
 from phobos_ls.builds.words import described, table
+from phobos_ls.comments import comment_above
 from phobos_ls.configurations import listed_configurations, shown_configuration, shown_values
 from phobos_ls.names import Global, Local, Meaning, declaration, meanings_at
+from phobos_ls.scopes import written_type
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.syntax_at import leaf_at
 
@@ -86,12 +88,17 @@ def _described(snapshot: Snapshot, meaning: Meaning, builds: Builds | None) -> s
             return "\n\n".join([text, *built])
         case Local(PlacedKernel() as kernel, Symbol() as symbol):
             built = [] if builds is None else list(_storage(snapshot, kernel, symbol, builds))
-            parts = [words.fenced(_declared(symbol)), *_facts(snapshot, kernel, symbol, sized=not built), *built]
+            parts = [described_symbol(snapshot, kernel, symbol, sized=not built), *built]
             return _with_comment(snapshot, declaration(meaning, snapshot)[0], "\n\n".join(parts))
         case Local(PlacedFunction() as function, Definition() as definition):
             where = f"{definition.kind} of `{function.ast.name.text}`"
             return f"{words.fenced(definition.name)}\n\n{where}; its type is that of each call"
     raise AssertionError(f"{meaning} is no name")
+
+
+def described_symbol(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, *, sized: bool = True) -> str:
+    """What the checker knows of a name of a kernel. `sized` says that nothing else tells the bytes of a tile."""
+    return "\n\n".join([words.fenced(_declared(symbol)), *_facts(snapshot, kernel, symbol, sized=sized)])
 
 
 def _head(snapshot: Snapshot, item: PlacedKernel | PlacedFunction) -> str:
@@ -108,13 +115,6 @@ def _kernel_start(kernel: ast.Kernel) -> int:
 
 
 def _declared(symbol: Symbol) -> str:
-    match symbol.type:
-        case TensorType(element, dims):
-            type_ = f"tensor<{element}>[{', '.join(map(str, dims))}]"
-        case TileType(element, shape):
-            type_ = f"tile<{element}>[{', '.join(map(str, shape))}]"
-        case ScalarType() as scalar:
-            type_ = str(scalar)
     word = {
         SymbolKind.TENSOR: "",
         SymbolKind.SCALAR_PARAM: "",
@@ -122,11 +122,10 @@ def _declared(symbol: Symbol) -> str:
         SymbolKind.CONSTANT: "",
         SymbolKind.LOOP: "for ",
     }.get(symbol.kind, "var " if symbol.mutable else "let ")
-    return f"{word}{symbol.name}: {type_}"
+    return f"{word}{symbol.name}: {written_type(symbol.type)}"
 
 
 def _facts(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, *, sized: bool) -> Iterator[str]:
-    """`sized` says that nothing else tells the bytes of a tile."""
     yield f"{symbol.kind.value} of `{kernel.ast.name.text}`"
     names = shown_values(snapshot, kernel)
     match symbol.type:
@@ -181,8 +180,12 @@ def _resources(snapshot: Snapshot, kernel: PlacedKernel, builds: Builds) -> Iter
         if config
     ]
     rows += [(target, builds.known(snapshot, kernel, target=target), False) for target in snapshot.settings.targets[1:]]
-    if len(rows) > 1:
-        yield table((name, known.build if known else None, shown) for name, known, shown in rows)
+    built = [(name, known.build, shown) for name, known, shown in rows if known is not None]
+    if len(built) > 1:
+        yield table(built)
+    missing = len(rows) - len(built)
+    if missing and snapshot.settings.build != "off":
+        yield f"{missing} more {'is' if missing == 1 else 'are'} being built: look again."
 
 
 def _storage(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, builds: Builds) -> Iterator[str]:
@@ -208,12 +211,5 @@ def _value(extent: Sym, names: Mapping[str, int]) -> int | None:
 
 def _with_comment(snapshot: Snapshot, offset: int, text: str) -> str:
     """With the comment that stands above the declaration."""
-    line = snapshot.lines.position(offset).line
-    found: list[str] = []
-    while line > 0:
-        line -= 1
-        content = snapshot.lines.line(line).strip()
-        if not content.startswith(b"//"):
-            break
-        found.insert(0, content.removeprefix(b"//").strip().decode("utf-8", "replace"))
-    return f"{text}\n\n{' '.join(found)}" if found else text
+    comment = comment_above(snapshot, offset)
+    return f"{text}\n\n{comment}" if comment else text

@@ -10,6 +10,8 @@ from phobos_core.language.attributes import ATTRIBUTES, Attribute, slot_text
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Form
 from phobos_core.language.builtins.schema import parameter_text
 from phobos_ls import words
+from phobos_ls.comments import comment_above
+from phobos_ls.places import begin
 from phobos_ls.snapshot import Snapshot
 
 TRIGGERS = ("(", ",")
@@ -44,7 +46,8 @@ def signature_help(snapshot: Snapshot, offset: int) -> lsp.SignatureHelp | None:
         if function.ast.name.text == call.name and call.kind == "call":
             params = [param.text for param in function.ast.params]
             label = f"{call.name}({', '.join(params)})"
-            information = lsp.SignatureInformation(label, None, _ranges(label, params))
+            comment = comment_above(snapshot, function.offset) or None
+            information = lsp.SignatureInformation(label, comment, _ranges(label, params))
             return lsp.SignatureHelp([information], 0, call.argument)
     return None
 
@@ -86,8 +89,8 @@ def _ranges(label: str, texts: list[str]) -> list[lsp.ParameterInformation]:
 def call_around(text: bytes, offset: int) -> Call | None:
     """What is called around an offset, and the argument that the offset is in."""
     depth = argument = 0
-    at = offset
-    while at > 0:
+    at, first = offset, begin(text, offset)
+    while at > first:
         at -= 1
         letter = text[at : at + 1]
         if letter in (b"{", b"}", b";"):

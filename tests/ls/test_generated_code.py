@@ -309,6 +309,16 @@ def test_the_status_of_a_client_that_wants_it() -> None:
             assert sent["state"] != "building"
 
 
+def test_what_is_built_for_other_settings_is_not_fresh() -> None:
+    """Nor before the builds for the new ones are planned."""
+    with wire(capabilities=SHOWING) as wired:
+        wired.open(SCALE)
+        assert settled(wired)["fresh"]
+        wired.server.session.workspace.configure({"target": "sm_90"})
+        found = status(wired)
+        assert (found["target"], found["fresh"]) == ("sm_90", False)
+
+
 def test_the_status_is_sent_to_nobody_who_did_not_ask_for_it() -> None:
     with wire(capabilities=PUSH, initializationOptions=NO_PTXAS) as wired:
         wired.open(SCALE)
@@ -364,6 +374,9 @@ def test_a_hover_has_the_configurations_of_a_kernel() -> None:
         settled(wired)
         said = hover(wired, SGEMM, "kernel sgemm")
         assert report.cliff in said
+        # Of 27 configurations 16 are looked at, and one was built. A row that says nothing yet is none.
+        assert said.endswith("15 more are being built: look again.")
+        assert "| **TILE_M" not in said
         end = time.monotonic() + 60
         row = f"| TILE_M=32 TILE_N=32 TILE_K=32 | {other.resources.registers} |"
         while row not in said and time.monotonic() < end:

@@ -67,6 +67,14 @@ def test_several_edits() -> None:
     assert (lines, names) == (["  two", "", "xy", "three", "four", ""], [1, 2, None, 3, 4, 5])
 
 
+def test_a_long_text_that_is_replaced() -> None:
+    """Lines far apart keep their names where one is put in and another taken out."""
+    before = [f"line {number}" for number in range(3000)]
+    after = [*before[:5], "new", *before[5:2000], *before[2001:]]
+    _, names = edited("\n".join(before), ((0, 0), (2999, 9), "\n".join(after)))
+    assert names == [*range(5), None, *range(5, 2000), *range(2001, 3000)]
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_any_edits(seed: int) -> None:
     """Every line has a name of its own, and those that no edit touched have the ones that they had."""

@@ -1,7 +1,10 @@
 """Go to definition, references, highlight: the places of each answer are marked in the source, `$0` is the cursor."""
 
+from pathlib import Path
+
 import pytest
 from lsprotocol import types as lsp
+from pygls.uris import to_fs_path
 
 from phobos_core.syntax.lines import Encoding
 from phobos_ls.features.navigation import definition, highlight, references
@@ -98,11 +101,44 @@ def test_definition(name: str, source: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ["kernel k() {\n  let a = $01\n}", "$0// c\nkernel k() {}", "kernel k() {\n  let a = e$0xp(1.0)\n}", "$0"]
+    "source",
+    [
+        "kernel k() {\n  let a = $01\n}",
+        "$0// exp\nkernel k() {}",
+        "ker$0nel k() {}",
+        "kernel k() {\n  let a = 1 $0+ 2\n}",
+        "kernel k() {\n  unkn$0own(1)\n}",
+        "@unkn$0own\nkernel k() {}",
+        "kernel k() {\n  let a: f$032 = 1.0\n}",
+        "$0",
+    ],
 )
 def test_no_definition(source: str) -> None:
     c = cursor(source)
     assert definition(c.snapshot, c.offset) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "title"),
+    [
+        ("kernel k() {\n  let a = e$0xp(1.0)\n}", "exp"),
+        ("kernel k() {\n  let a = su$0m<over ctx.lane>(1.0)\n}", "sum"),
+        ("kernel k() {\n  let a = sum<over ctx.la$0ne>(1.0)\n}", "ctx.lane"),
+        ("kernel k() {\n  let a = ctx.block.$0x\n}", "ctx.block.x"),
+        ("@lau$0nch(32)\nkernel k() {}", "@launch"),
+    ],
+)
+def test_a_word_of_the_language_leads_to_its_page(source: str, title: str) -> None:
+    c = cursor(source)
+    (found,) = definition(c.snapshot, c.offset)
+    path = to_fs_path(found.uri)
+    assert path is not None
+    assert Path(path).read_text(encoding="utf-8").startswith(f"# {title}\n")
+
+
+def test_a_name_of_the_file_comes_before_the_language() -> None:
+    c = cursor("kernel k() {\n  let $1exp = 1\n  let b = $0exp + 1\n}")
+    assert places(c, [place.range for place in definition(c.snapshot, c.offset)]) == marked(c, "exp")
 
 
 REFERENCES = [

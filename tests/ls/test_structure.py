@@ -6,7 +6,7 @@ import pytest
 from lsprotocol import types as lsp
 
 from phobos_ls.features import call_hierarchy, formatting
-from phobos_ls.features.structure import folding_ranges, selection_ranges
+from phobos_ls.features.structure import MOST_SELECTIONS, folding_ranges, selection_ranges
 from phobos_ls.features.symbols import document_symbols, matches, workspace_symbols
 from tests.ls.cursor import Cursor, cursor
 
@@ -208,6 +208,19 @@ def test_a_closing_brace_formats_its_line() -> None:
         ("kernel k() {\n  if a {\n  } else {\n$0\n  }\n}", "    "),
         ("kernel k() {\n  if a {\n$0  }\n}", "  }"),
         ("kernel k() {\n}\n$0\nkernel l() {\n}", ""),
+        ("kernel k(A: tensor<f32>[64],\n$0", "         "),
+        ("@launch(32)\nkernel k(A: tensor<f32>[64],\n$0B: f32) {\n}\n", "         B: f32) {"),
+        ("@autotune(T in [1, 2],\n$0U in [1, 2])\nkernel k() {\n}", "          U in [1, 2])"),
+        ("kernel k() {\n  let a = max(1,\n$0\n}\n", "              "),
+        ("kernel k() {\n  let a = max(\n$0\n}\n", "      "),
+        ("kernel k() {\n  let a = max(1, 2\n      $0)\n}\n", "  )"),
+        ("kernel k() {\n  let a = max(min(1, 2),\n$0\n}\n", "              "),
+        ("kernel k() {\n  let a = 1 +\n$02\n}\n", "      2"),
+        ("kernel k() {\n  let a = // why\n$0\n}\n", "      "),
+        ("kernel k() {\n  A[0,\n$0\n}\n", "    "),
+        ("kernel broken(A: tensor<\n\nkernel k() {\n$0\n}\n", "  "),
+        ("fn f(x) =\n$0", "    "),
+        ("kernel k() {\n  let a = 1 // (\n$0\n}\n", "  "),
         ("fn f(x) {\n$0\n}", "  "),
         ("kernel k() {\n  // 😀é漢 {\n$0\n}", "  "),
         ("// {\nkernel k() {\n$0", "  "),
@@ -220,6 +233,38 @@ def test_a_new_line_is_indented(source: str, line: str) -> None:
     assert after(c, formatting.format_on_type(c.snapshot, c.offset, "\n")).splitlines()[number] == line
 
 
+BROKEN = (
+    "kernel with_a_long_name(A: tensor<f32>[64, 64], B: tensor<f32>[64, 64], C: tensor<f32>[64, 64], n: i32) {\n"
+    "  let chosen = max(min(n, 1000000000) + 1000000000, min(n, 2000000000) + 100000000, max(n, 300000000))\n"
+    "  if n > 0 {\n"
+    "    C[:, :] = A[:, :] * 1000000.0 + B[:, :] * 2000000.0 + A[:, :] * 3000000.0 + B[:, :] * 4000000.0\n  }\n}\n"
+)
+
+
+def test_lines_are_opened_where_the_formatter_has_them() -> None:
+    """Each line of a text that it broke, opened anew without its indentation."""
+    whole = after(cursor(f"$0{BROKEN}"), formatting.format_document(cursor(BROKEN).snapshot))
+    lines = whole.splitlines(keepends=True)
+    assert len(lines) > len(BROKEN.splitlines())
+    for number, line in enumerate(lines):
+        typed = "".join(lines[:number]) + "$0" + line.lstrip(" ") + "".join(lines[number + 1 :])
+        c = cursor(typed)
+        assert after(c, formatting.format_on_type(c.snapshot, c.offset, "\n")) == whole
+
+
 def test_line_ends_are_kept() -> None:
     c = cursor("kernel k() {\r\nlet a=1\r\n}\r\n")
     assert after(c, formatting.format_document(c.snapshot)) == "kernel k() {\r\n  let a = 1\r\n}\r\n"
+
+
+def test_a_selection_does_not_grow_without_end() -> None:
+    """Not every client reads an answer in which thousands of objects lie in one another."""
+    c = cursor("kernel k() {\n  let a = " + "(" * 300 + "$01" + ")" * 300 + "\n}\n")
+    (selected,) = selection_ranges(c.snapshot, [c.offset])
+    ranges = [selected.range]
+    while selected.parent is not None:
+        selected = selected.parent
+        ranges.append(selected.range)
+    assert len(ranges) == MOST_SELECTIONS
+    assert c.text(ranges[0]) == "1"
+    assert c.text(ranges[-1]) == c.snapshot.text.decode()
