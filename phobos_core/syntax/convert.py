@@ -1,8 +1,8 @@
 """One top-level node of a tree-sitter tree without syntax errors -> its typed syntax tree.
 
 Why it is written as it is: each attribute read from a node is a call into C, and a check of a file spends most
-of its parsing time here. So children are read as one list, nodes are told apart by numeric kind, and operators
-are sliced from the text instead of visited.
+of its parsing time here. So children are read as one list, nodes are told apart by numeric kind, and names, half of all
+nodes, are made where they are met.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ def kind_id(name: str) -> int:
 
 
 COMMENT = kind_id("comment")
+IDENTIFIER = kind_id("identifier")
 KERNEL = kind_id("kernel_definition")
 ATTRIBUTE = kind_id("attribute")
 ATTRIBUTE_ARGUMENTS = kind_id("attribute_arguments")
@@ -108,17 +109,6 @@ class _Converter:
         base = self.base
         return self.text[node.start_byte - base : node.end_byte - base]
 
-    def operator(self, node: Node, before: Span, after: Span) -> tuple[str, Span]:
-        """What stands between two operands; a comment there is the rare case."""
-        start, end = before.end, after.start
-        between = self.text[start:end]
-        op = between.strip()
-        if "/" in op and op not in ("/", "/="):
-            found = cast(Node, node.child_by_field_name("operator"))
-            return self.slice(found), self.span(found)
-        start += between.index(op)
-        return op, Span(start, start + len(op))
-
     def too_deep(self, span: Span) -> None:
         if not self.cut_off:
             self.report(build.too_deep(span))
@@ -131,9 +121,9 @@ class _Converter:
         name, params, body = children[-3:]
         return Kernel(
             self.span(node),
-            tuple(self.attribute(child) for child in children[:-3]),
+            tuple([self.attribute(child) for child in children[:-3]]),
             self.name(name),
-            tuple(self.param(child) for child in code(params)),
+            tuple([self.param(child) for child in code(params)]),
             self.block(body),
         )
 
@@ -142,7 +132,7 @@ class _Converter:
         return Function(
             self.span(node),
             self.name(name),
-            tuple(self.name(child) for child in code(params)),
+            tuple([self.name(child) for child in code(params)]),
             self.block(body) if body.kind_id == BLOCK else self.expr(body),
         )
 
@@ -153,17 +143,17 @@ class _Converter:
     def attribute(self, node: Node) -> Attribute:
         name, *rest = code(node)
         args = [self.attribute_argument(child) for child in code(rest[0])] if rest else []
-        return Attribute(self.span(node), self.name(name), tuple(arg for arg in args if arg))
+        return Attribute(self.span(node), self.name(name), tuple([arg for arg in args if arg]))
 
     def attribute_argument(self, node: Node) -> AttrArg | None:
         span = self.span(node)
         kind = node.kind_id
         if kind == SEARCH_ARGUMENT:
-            name, choices = code(node)
-            values = [build.choice(self.expr(child), self.report) for child in code(choices)]
-            return SearchArg(span, self.name(name), tuple(value for value in values if value))
+            name, choices = parts(node, 2)
+            values = [build.choice(value, self.report) for value in self.exprs(choices)]
+            return SearchArg(span, self.name(name), tuple([value for value in values if value]))
         if kind == KEYWORD_ARGUMENT:
-            name, value_node = code(node)
+            name, value_node = parts(node, 2)
             value = build.attribute_value(self.expr(value_node), self.report)
             return KeywordArg(span, self.name(name), value) if value else None
         value = build.attribute_value(self.expr(node), self.report)
@@ -172,12 +162,12 @@ class _Converter:
     def type(self, node: Node) -> TypeExpr:
         if node.kind_id == SCALAR_TYPE:
             return build.scalar_type(self.span(node), self.slice(node), self.report)
-        constructor, element, dims = code(node)
+        constructor, element, dims = parts(node, 3)
         return build.shaped_type(
             self.span(node),
             self.name(constructor),
             self.name(element),
-            tuple(self.expr(child) for child in code(dims)),
+            self.exprs(dims),
             self.report,
         )
 
@@ -200,7 +190,7 @@ class _Converter:
         return Block(self.span(node), tuple(body))
 
     def let(self, node: Node) -> Let:
-        name, *types, value = code(node)
+        name, *types, value = parts(node, 2)
         return Let(
             self.span(node),
             self.name(name),
@@ -209,18 +199,17 @@ class _Converter:
         )
 
     def var(self, node: Node) -> Var:
-        name, *rest = code(node)
+        name, *rest = parts(node, 2)
         declared = self.type(rest.pop(0)) if rest[0].kind_id in (SCALAR_TYPE, SHAPED_TYPE) else None
         return Var(self.span(node), self.name(name), declared, self.expr(rest[0]) if rest else None)
 
     def assign(self, node: Node) -> Assign | ErrorStmt:
-        left, right = parts(node, 2)
+        left, op, right = operands(node)
         written, value = self.expr(left), self.expr(right)
         target = build.target(written, self.span(left), self.report)
         if target is None:
             return ErrorStmt(self.span(node))
-        op, _ = self.operator(node, self.span(left), self.span(right))
-        return Assign(self.span(node), target, op, value)
+        return Assign(self.span(node), target, self.slice(op), value)
 
     def for_(self, node: Node) -> For:
         field = node.child_by_field_name
@@ -240,7 +229,7 @@ class _Converter:
         return While(self.span(node), self.expr(condition), self.block(body))
 
     def if_(self, node: Node) -> If:
-        condition, then, *rest = code(node)
+        condition, then, *rest = parts(node, 2)
         self.depth += 1
         result = If(self.span(node), self.expr(condition), self.block(then), self.orelse(rest))
         self.depth -= 1
@@ -268,15 +257,23 @@ class _Converter:
     # Expressions
 
     def expr(self, node: Node) -> Expr:
-        self.depth += 1
-        if self.depth > build.MAX_DEPTH:
+        kind = node.kind_id
+        if self.depth == build.MAX_DEPTH:
             span = self.span(node)
             self.too_deep(span)
-            result: Expr = ErrorExpr(span)
-        else:
-            result = EXPRESSIONS[node.kind_id](self, node)
+            return ErrorExpr(span)
+        if kind == IDENTIFIER:
+            base = self.base
+            start, end = node.start_byte - base, node.end_byte - base
+            return Name(new_span(Span, (start, end, None, None)), self.text[start:end])
+        self.depth += 1
+        result = EXPRESSIONS[kind](self, node)
         self.depth -= 1
         return result
+
+    def exprs(self, node: Node) -> tuple[Expr, ...]:
+        """The expressions of a list."""
+        return tuple([self.expr(child) for child in node.named_children if child.kind_id != COMMENT])
 
     def name(self, node: Node) -> Name:
         base = self.base
@@ -305,9 +302,16 @@ class _Converter:
         return Unary(span, self.text[span.start], self.expr(operand))
 
     def binary(self, node: Node) -> Binary:
-        left, right = parts(node, 2)
-        op, op_span = self.operator(node, self.span(left), self.span(right))
-        return Binary(self.span(node), op, op_span, self.expr(left), self.expr(right))
+        left, op, right = operands(node)
+        base = self.base
+        start, end = op.start_byte - base, op.end_byte - base
+        return Binary(
+            new_span(Span, (node.start_byte - base, node.end_byte - base, None, None)),
+            self.text[start:end],
+            new_span(Span, (start, end, None, None)),
+            self.expr(left),
+            self.expr(right),
+        )
 
     def index(self, node: Node) -> Index:
         base, subscripts = parts(node, 2)
@@ -338,7 +342,7 @@ class _Converter:
         return Call(
             self.span(node),
             self.expr(callee),
-            tuple([self.expr(child) for child in code(arguments)]),
+            self.exprs(arguments),
         )
 
     def collective(self, node: Node) -> Collective:
@@ -352,7 +356,7 @@ class _Converter:
             mode,
             operand,
             self.expr(width) if width else None,
-            tuple([self.expr(child) for child in code(cast(Node, field("arguments")))]),
+            self.exprs(cast(Node, field("arguments"))),
         )
 
 
@@ -362,9 +366,15 @@ def code(node: Node) -> list[Node]:
 
 
 def parts(node: Node, count: int) -> list[Node]:
-    """The same for a node that has `count` of them: if it has no more children, none is a comment."""
+    """The same for a node that has `count` of them at least: if it has no more children, none is a comment."""
     children = node.named_children
     return children if len(children) == count else code(node)
+
+
+def operands(node: Node) -> list[Node]:
+    """Of a node that is two operands with a token between them, all three."""
+    children = node.children
+    return children if len(children) == 3 else [child for child in children if child.kind_id != COMMENT]
 
 
 _ToExpr: TypeAlias = Callable[[_Converter, Node], Expr]
@@ -372,7 +382,6 @@ _ToStmt: TypeAlias = Callable[[_Converter, Node], Stmt]
 _ToSubscript: TypeAlias = Callable[[_Converter, Node], Subscript]
 
 EXPRESSIONS: dict[int, _ToExpr] = {
-    kind_id("identifier"): _Converter.name,
     kind_id("integer"): _Converter.integer,
     kind_id("float"): _Converter.float_,
     kind_id("boolean"): _Converter.boolean,
