@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from phobos_core.analysis.context import Options, see
@@ -20,6 +20,7 @@ from phobos_core.analysis.library import Library, Text, any_within, function_rul
 from phobos_core.analysis.program import CheckedKernel, Symbol
 from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity
 from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.language.records import dataclass
 from phobos_core.syntax.ast import Function, Kernel, PlacedItem, Span
 
 if TYPE_CHECKING:

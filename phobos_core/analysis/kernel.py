@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
 from phobos_core.analysis import calls, collectives, expressions, runs
@@ -18,6 +18,7 @@ from phobos_core.analysis.library import Library
 from phobos_core.analysis.statements import block
 from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity, infer
 from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.language.records import dataclass
 from phobos_core.syntax import ast
 
 T = TypeVar("T")

@@ -8,6 +8,7 @@ immutable scalar binding) or a division, remainder, minimum or maximum that does
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from typing import TypeAlias
 
 from phobos_core.language.records import dataclass
@@ -15,16 +16,15 @@ from phobos_core.language.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """`op(lhs, rhs)` with op one of "/", "%", "min", "max", kept whole."""
+    """`op(lhs, rhs)` with op one of "/", "%", "min", "max", kept whole. `text` is how it is written, and sorted by."""
 
     op: str
     lhs: Sym
     rhs: Sym
+    text: str = field(compare=False)
 
     def __str__(self) -> str:
-        if self.op in ("min", "max"):
-            return f"{self.op}({self.lhs}, {self.rhs})"
-        return f"{_grouped(self.lhs)} {self.op} {_grouped(self.rhs)}"
+        return self.text
 
 
 Atom: TypeAlias = str | Opaque
@@ -98,13 +98,11 @@ class Sym:
 
 def sym(value: Sym | int | str) -> Sym:
     """The `Sym` of an integer or of a name."""
-    match value:
-        case Sym():
-            return value
-        case int():
-            return Sym((((), value),)) if value else Sym(())
-        case str():
-            return Sym((((value,), 1),))
+    if isinstance(value, Sym):
+        return value
+    if isinstance(value, int):
+        return Sym((((), value),)) if value else Sym(())
+    return Sym((((value,), 1),))
 
 
 def divide(lhs: Sym, rhs: Sym) -> Sym:
@@ -156,7 +154,8 @@ def _opaque(op: str, lhs: Sym, rhs: Sym) -> Sym:
     a, b = lhs.constant, rhs.constant
     if a is not None and b is not None and not (b == 0 and op in "/%"):
         return sym(FOLD[op](a, b))
-    return Sym((((Opaque(op, lhs, rhs),), 1),))
+    text = f"{op}({lhs}, {rhs})" if op in ("min", "max") else f"{_grouped(lhs)} {op} {_grouped(rhs)}"
+    return Sym((((Opaque(op, lhs, rhs, text),), 1),))
 
 
 def _from_terms(terms: list[tuple[Monomial, int]]) -> Sym:
@@ -171,7 +170,7 @@ def _from_terms(terms: list[tuple[Monomial, int]]) -> Sym:
 
 
 def _atom_key(atom: Atom) -> str:
-    return atom if isinstance(atom, str) else f"~{atom}"
+    return atom if isinstance(atom, str) else f"~{atom.text}"
 
 
 def _grouped(value: Sym) -> str:
