@@ -126,24 +126,10 @@ def fold_integers(op: str, a: int, b: int, width: int) -> int | None:
 
 def fold_symbolic(op: str, a: Sym, b: Sym) -> Sym | None:
     """`a op b`; None where it has no value, or one too large to be worth following."""
-    if len(a.terms) * len(b.terms) > MOST_TERMS or _size(a, MOST_ATOMS) + _size(b, MOST_ATOMS) > MOST_ATOMS:
+    if len(a.terms) * len(b.terms) > MOST_TERMS or a.size + b.size > MOST_ATOMS:
         return None
     folded = _folded(op, a, b)
     return None if folded is None or any(abs(c) >= 2**63 for _, c in folded.terms) else folded
-
-
-def _size(value: Sym, budget: int) -> int:
-    """The number of terms and atoms, counted no further than the budget."""
-    count = 0
-    for monomial, _ in value.terms:
-        count += 1
-        for atom in monomial:
-            count += 1
-            if not isinstance(atom, str) and count <= budget:
-                count += _size(atom.lhs, budget - count) + _size(atom.rhs, budget - count)
-        if count > budget:
-            break
-    return count
 
 
 def _folded(op: str, a: Sym, b: Sym) -> Sym | None:

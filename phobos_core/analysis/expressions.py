@@ -222,7 +222,10 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
             return None
         result = pg.TileType(element, shape)
     in_tile = result is not element
-    lhs, rhs = convert(cx, lhs, element, in_tile=in_tile), convert(cx, rhs, element, in_tile=in_tile)
+    if a is not element:
+        lhs = convert(cx, lhs, element, in_tile=in_tile)
+    if b is not element:
+        rhs = convert(cx, rhs, element, in_tile=in_tile)
     return pg.Binary(span, result, cast(pg.BinaryOp, op), lhs, rhs)
 
 

@@ -99,11 +99,12 @@ def _within(cx: Context, span: ast.Span, place: pg.Place) -> None:
     below = _shape_below(place)
     for axis, extent in zip(place.axes or (), below, strict=True):
         start = None if axis.point else value_of(cx, axis.start)
-        if start is None:
+        first = None if start is None else start.constant
+        if first is None:
             continue
-        end = start + axis.extent
-        first, last, bound = start.constant, end.constant, extent.constant
-        if first is not None and (first < 0 or (last is not None and bound is not None and last > bound)):
+        end = axis.extent + first
+        last, bound = end.constant, extent.constant
+        if first < 0 or (last is not None and bound is not None and last > bound):
             cx.error(
                 "out-of-bounds",
                 span,

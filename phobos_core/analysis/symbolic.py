@@ -16,12 +16,14 @@ from phobos_core.language.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """`op(lhs, rhs)` with op one of "/", "%", "min", "max", kept whole. `text` is how it is written, and sorted by."""
+    """`op(lhs, rhs)` with op one of "/", "%", "min", "max", kept whole. `text` is how it is written, and sorted by;
+    `size` counts it and all that is in it."""
 
     op: str
     lhs: Sym
     rhs: Sym
     text: str = field(compare=False)
+    size: int = field(compare=False)
 
     def __str__(self) -> str:
         return self.text
@@ -45,6 +47,15 @@ class Sym:
         if len(self.terms) == 1 and not self.terms[0][0]:
             return self.terms[0][1]
         return None
+
+    @property
+    def size(self) -> int:
+        """The number of terms and atoms."""
+        count = len(self.terms)
+        for monomial, _ in self.terms:
+            for atom in monomial:
+                count += 1 if isinstance(atom, str) else atom.size
+        return count
 
     @property
     def names(self) -> frozenset[str]:
@@ -77,9 +88,7 @@ class Sym:
         return self + sym(other) * -1
 
     def __mul__(self, other: Sym | int) -> Sym:
-        return _from_terms(
-            [(tuple(sorted((*a, *b), key=_atom_key)), x * y) for a, x in self.terms for b, y in sym(other).terms]
-        )
+        return _from_terms([(_product(a, b), x * y) for a, x in self.terms for b, y in sym(other).terms])
 
     def __str__(self) -> str:
         match self.terms:
@@ -155,7 +164,11 @@ def _opaque(op: str, lhs: Sym, rhs: Sym) -> Sym:
     if a is not None and b is not None and not (b == 0 and op in "/%"):
         return sym(FOLD[op](a, b))
     text = f"{op}({lhs}, {rhs})" if op in ("min", "max") else f"{_grouped(lhs)} {op} {_grouped(rhs)}"
-    return Sym((((Opaque(op, lhs, rhs, text),), 1),))
+    return Sym((((Opaque(op, lhs, rhs, text, 1 + lhs.size + rhs.size),), 1),))
+
+
+def _product(a: Monomial, b: Monomial) -> Monomial:
+    return tuple(sorted((*a, *b), key=_atom_key)) if a and b else a or b
 
 
 def _from_terms(terms: list[tuple[Monomial, int]]) -> Sym:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import Literal, NamedTuple, TypeAlias
 
 Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
@@ -30,8 +30,10 @@ class LineIndex:
 
     def __post_init__(self) -> None:
         if not self.starts:
-            starts = (0, *(match.end() for match in _LINE_END.finditer(self.text)))
-            object.__setattr__(self, "starts", starts)
+            lines = self.text.splitlines(keepends=True)
+            if lines and not lines[-1].endswith((b"\n", b"\r")):
+                lines.pop()
+            object.__setattr__(self, "starts", (0, *accumulate(map(len, lines))))
 
     def edited(self, start: int, end: int, replacement: bytes) -> LineIndex:
         """The index of the text with the bytes from `start` to `end` replaced. Only lines near them are looked for."""

@@ -132,7 +132,9 @@ def _parts(text: bytes, tree: Tree) -> Iterator[tuple[int, bytes, Node | None]]:
 
 
 def _items(text: bytes, tree: Tree) -> Iterator[tuple[int, bytes, Node]]:
-    for node in tree.root_node.named_children:
+    nodes = tree.root_node.named_children[::-1]
+    while nodes:
+        node = nodes.pop()  # with it goes all that is read below it
         if node.kind_id != COMMENT:
             yield node.start_byte, text[node.start_byte : node.end_byte], node
 
