@@ -45,7 +45,7 @@ class LineIndex:
         low, high = self.starts[first - 1], min(end + 1 + moved, len(text))
         ends = (match.end() for match in _LINE_END.finditer(text, low))
         found = takewhile(lambda place: place <= high, ends)
-        return LineIndex(text, (*self.starts[:first], *found, *[place + moved for place in self.starts[last:]]))
+        return LineIndex(text, (*self.starts[:first], *found, *map(moved.__add__, self.starts[last:])))
 
     def position(self, offset: int, encoding: Encoding = "utf-8") -> Position:
         offset = min(max(offset, 0), len(self.text))

@@ -1,7 +1,11 @@
 """An edit keeps what it does not touch. (That it gives what a fresh parse gives: test_programs.py.)"""
 
+from tree_sitter import Point
+
 from phobos_core.syntax import Edit, Parser, SourceFile, parse
-from phobos_core.syntax.source import point
+from phobos_core.syntax.source import behind
+
+START = Point(0, 0)
 
 TEXT = "kernel k() {\n  let x = 1\n}\n\nkernel l() {\n  let y = 2\n}\n\nfn f(a) = a\n"
 
@@ -44,4 +48,7 @@ def test_an_edit_leaves_the_file_before_as_it_was() -> None:
 
 def test_points_count_bytes_and_rows_end_at_newlines_only() -> None:
     text = "é\r\nb\rc\n".encode()
-    assert [point(text, offset) for offset in (0, 2, 4, 7, 8)] == [(0, 0), (0, 2), (1, 0), (1, 3), (2, 0)]
+    expected = {0: (0, 0), 2: (0, 2), 4: (1, 0), 7: (1, 3), 8: (2, 0)}
+    assert {offset: behind(START, text[:offset]) for offset in expected} == expected
+    for middle in expected:
+        assert behind(behind(START, text[:middle]), text[middle:]) == (2, 0)
