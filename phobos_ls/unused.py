@@ -45,7 +45,9 @@ def unused_names(snapshot: Snapshot) -> list[UnusedName]:
     found: list[UnusedName] = []
     for kernel in snapshot.kernels():
         of: tuple[object, ...] = (kernel.ast, kernel.references, kernel.kernel)
-        found += _placed(kernel.offset, snapshot.memo.get(UNUSED, of, partial(_of_kernel, snapshot, kernel)))
+        names = snapshot.memo.get(UNUSED, of, partial(_of_kernel, snapshot, kernel))
+        if names:
+            found += _placed(kernel.offset, names)
     for function in snapshot.checked.library.placed:
         of = (function.facts, function.broken)
         found += _placed(function.offset, snapshot.memo.get(UNUSED, of, partial(_of_function, function)))

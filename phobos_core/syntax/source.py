@@ -134,14 +134,16 @@ class Parser:
 
 
 class _Before:
-    """What a text may take from the version before it, of which the first `head` and the last `tail` bytes stayed."""
+    """What a text may take from the version before it, of which the first `head` and the last `tail` bytes stayed.
+    `pieces` are those of the parts between."""
 
     def __init__(self, file: SourceFile | None, head: int = 0, tail: int = 0) -> None:
         parts = () if file is None else file.parts
-        self.pieces = {part.text: part.piece for part in parts}
-        self._parts = {part.start: part for part in parts}
         self._length = 0 if file is None else len(file.text)
         self._head, self._tail = head, tail
+        self._parts = {part.start: part for part in parts}
+        end = self._length - tail
+        self.pieces = {p.text: p.piece for p in parts if p.start < end and p.start + len(p.text) > head}
 
     def unchanged(self, start: int, end: int, length: int) -> Part | None:
         """The part from start to end of a text of some length, where it is one that the edits did not touch."""
