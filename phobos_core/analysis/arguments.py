@@ -18,8 +18,10 @@ from phobos_core.language.records import dataclass
 from phobos_core.language.types import INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
 
-# Operands with a shape. A tensor as a whole is an operand of the few built-ins that look it up themselves.
-_MEMORY = (OperandKind.TILE, OperandKind.NAMED_TILE, OperandKind.TENSOR)
+# What takes a tile, and what a scalar. A tensor as a whole is an operand of the few built-ins that look it up
+# themselves.
+_TILES = (OperandKind.TILE, OperandKind.NAMED_TILE, OperandKind.TENSOR, OperandKind.CONDITION)
+_SCALARS = (OperandKind.SCALAR, OperandKind.CONDITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +91,22 @@ def _form(builtin: Builtin, args: tuple[pg.Expr, ...]) -> Form | None:
 def _kinds_fit(form: Form, args: tuple[pg.Expr, ...]) -> bool:
     tiles = False
     for param, arg in zip(form.params, args, strict=True):
-        tile = isinstance(arg.type, pg.TileType)
-        tiles = tiles or tile
+        type_ = arg.type
+        tile = isinstance(type_, pg.TileType)
         if not _takes(param, tile=tile):
             return False
-        if tile and param.rank is not None and param.rank != len(shape_of(arg)):
-            return False
+        if isinstance(type_, pg.TileType):
+            tiles = True
+            if param.shape is not None and len(param.shape) != len(type_.shape):
+                return False
     return tiles or not form.result.tile
 
 
 def _takes(param: Param, *, tile: bool) -> bool:
     """Whether a parameter takes a tile, or a scalar. That the tile is declared, where it has to be, is checked by the
     built-in itself."""
-    accepts = param.accepts
-    if OperandKind.CONDITION in accepts:
-        return True
-    return any(kind in _MEMORY for kind in accepts) if tile else OperandKind.SCALAR in accepts
+    taken = _TILES if tile else _SCALARS
+    return any(kind in taken for kind in param.accepts)
 
 
 def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:

@@ -24,26 +24,28 @@ class Binding:
 
 
 class Scope:
-    """One block's names, over those around it as they are where the block begins."""
+    """One block's names. `found` are all that can be read: those of the blocks around it too, as they are where it
+    begins."""
 
-    __slots__ = ("_found", "names", "parent")
+    __slots__ = ("found", "names", "parent")
 
     def __init__(self, parent: Scope | None = None) -> None:
         self.parent = parent
         self.names: dict[str, Binding] = {}
-        self._found: dict[str, Binding] = {} if parent is None else parent._found.copy()
+        self.found: dict[str, Binding] = {} if parent is None else parent.found.copy()
 
     def declare(self, name: Name, symbol: Symbol | None) -> Binding | None:
         """Binds `name`; an earlier binding of it in this very scope is returned."""
-        previous = self.names.get(name.text)
-        self.bind(name.text, Binding(symbol, name.span))
+        text = name.text
+        previous = self.names.get(text)
+        self.names[text] = self.found[text] = Binding(symbol, name.span)
         return previous
 
     def bind(self, name: str, binding: Binding) -> None:
-        self.names[name] = self._found[name] = binding
+        self.names[name] = self.found[name] = binding
 
     def find(self, name: str) -> Binding | None:
-        return self._found.get(name)
+        return self.found.get(name)
 
     def visible(self) -> Iterator[str]:
         """Every name that can be read here."""

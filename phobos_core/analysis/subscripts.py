@@ -181,8 +181,8 @@ def _wrong_rank(cx: Context, node: ast.Index, base: pg.Place) -> None:
 def index_value(cx: Context, node: ast.Expr, what: str) -> pg.Expr | None:
     """An integer expression as an index."""
     value = infer(cx, node, PLAIN)
-    if value is None:
-        return None
+    if value is None or value.type is INDEX:
+        return value
     if not isinstance(value.type, ScalarType):
         cx.error("index-type", node.span, f"{what} is a scalar, and this is `{type_text(value.type)}`")
         return None
