@@ -47,9 +47,13 @@ class LineIndex:
         found = takewhile(lambda place: place <= high, ends)
         return LineIndex(text, (*self.starts[:first], *found, *map(moved.__add__, self.starts[last:])))
 
+    def line_of(self, offset: int) -> int:
+        """The number of the line that an offset is in."""
+        return max(bisect_right(self.starts, offset) - 1, 0)
+
     def position(self, offset: int, encoding: Encoding = "utf-8") -> Position:
         offset = min(max(offset, 0), len(self.text))
-        line = bisect_right(self.starts, offset) - 1
+        line = self.line_of(offset)
         before = self.text[self.starts[line] : offset]
         return Position(line, len(before) if encoding == "utf-8" else _units(before, encoding))
 
