@@ -185,37 +185,37 @@ class _Converter:
             for child in node.named_children:
                 statement = convert_statement(child.kind_id)
                 if statement:  # else a comment
-                    body.append(statement(self, child))
+                    body.append(statement(self, child, self.span(child)))
         self.depth -= 1
         return Block(self.span(node), tuple(body))
 
-    def let(self, node: Node) -> Let:
+    def let(self, node: Node, span: Span) -> Let:
         name, *types, value = parts(node, 2)
         return Let(
-            self.span(node),
+            span,
             self.name(name),
             self.type(types[0]) if types else None,
             self.expr(value),
         )
 
-    def var(self, node: Node) -> Var:
+    def var(self, node: Node, span: Span) -> Var:
         name, *rest = parts(node, 2)
         declared = self.type(rest.pop(0)) if rest[0].kind_id in (SCALAR_TYPE, SHAPED_TYPE) else None
-        return Var(self.span(node), self.name(name), declared, self.expr(rest[0]) if rest else None)
+        return Var(span, self.name(name), declared, self.expr(rest[0]) if rest else None)
 
-    def assign(self, node: Node) -> Assign | ErrorStmt:
+    def assign(self, node: Node, span: Span) -> Assign | ErrorStmt:
         left, op, right = operands(node)
         written, value = self.expr(left), self.expr(right)
         target = build.target(written, self.span(left), self.report)
         if target is None:
-            return ErrorStmt(self.span(node))
-        return Assign(self.span(node), target, self.slice(op), value)
+            return ErrorStmt(span)
+        return Assign(span, target, self.slice(op), value)
 
-    def for_(self, node: Node) -> For:
+    def for_(self, node: Node, span: Span) -> For:
         field = node.child_by_field_name
         unroll, step = field("unroll"), field("step")
         return For(
-            self.span(node),
+            span,
             self.expr(unroll) if unroll else None,
             self.name(cast(Node, field("variable"))),
             self.expr(cast(Node, field("start"))),
@@ -224,14 +224,14 @@ class _Converter:
             self.block(cast(Node, field("body"))),
         )
 
-    def while_(self, node: Node) -> While:
+    def while_(self, node: Node, span: Span) -> While:
         condition, body = parts(node, 2)
-        return While(self.span(node), self.expr(condition), self.block(body))
+        return While(span, self.expr(condition), self.block(body))
 
-    def if_(self, node: Node) -> If:
+    def if_(self, node: Node, span: Span) -> If:
         condition, then, *rest = parts(node, 2)
         self.depth += 1
-        result = If(self.span(node), self.expr(condition), self.block(then), self.orelse(rest))
+        result = If(span, self.expr(condition), self.block(then), self.orelse(rest))
         self.depth -= 1
         return result
 
@@ -241,33 +241,32 @@ class _Converter:
             return None
         if rest[0].kind_id == BLOCK:
             return self.block(rest[0])
-        if self.depth < build.MAX_DEPTH:
-            return self.if_(rest[0])
         span = self.span(rest[0])
+        if self.depth < build.MAX_DEPTH:
+            return self.if_(rest[0], span)
         self.too_deep(span)
         return Block(span, (ErrorStmt(span),))
 
-    def jump(self, node: Node) -> Jump:
-        return Jump(self.span(node), cast(Literal["break", "continue", "return"], self.slice(node)))
+    def jump(self, node: Node, span: Span) -> Jump:
+        return Jump(span, cast(Literal["break", "continue", "return"], self.slice(node)))
 
-    def expression_statement(self, node: Node) -> ExprStmt:
+    def expression_statement(self, node: Node, span: Span) -> ExprStmt:
         (value,) = parts(node, 1)
-        return ExprStmt(self.span(node), self.expr(value))
+        return ExprStmt(span, self.expr(value))
 
     # Expressions
 
     def expr(self, node: Node) -> Expr:
-        kind = node.kind_id
+        kind, base = node.kind_id, self.base
+        start, end = node.start_byte - base, node.end_byte - base
+        span = new_span(Span, (start, end, None, None))
         if self.depth == build.MAX_DEPTH:
-            span = self.span(node)
             self.too_deep(span)
             return ErrorExpr(span)
         if kind == IDENTIFIER:
-            base = self.base
-            start, end = node.start_byte - base, node.end_byte - base
-            return Name(new_span(Span, (start, end, None, None)), self.text[start:end])
+            return Name(span, self.text[start:end])
         self.depth += 1
-        result = EXPRESSIONS[kind](self, node)
+        result = EXPRESSIONS[kind](self, node, span)
         self.depth -= 1
         return result
 
@@ -280,78 +279,76 @@ class _Converter:
         start, end = node.start_byte - base, node.end_byte - base
         return Name(new_span(Span, (start, end, None, None)), self.text[start:end])
 
-    def integer(self, node: Node) -> Expr:
-        return build.int_literal(self.span(node), self.slice(node), self.report)
+    def integer(self, node: Node, span: Span) -> Expr:
+        return build.int_literal(span, self.text[span.start : span.end], self.report)
 
-    def float_(self, node: Node) -> Expr:
-        return build.float_literal(self.span(node), self.slice(node), self.report)
+    def float_(self, node: Node, span: Span) -> Expr:
+        return build.float_literal(span, self.slice(node), self.report)
 
-    def boolean(self, node: Node) -> BoolLit:
-        return BoolLit(self.span(node), self.slice(node) == "true")
+    def boolean(self, node: Node, span: Span) -> BoolLit:
+        return BoolLit(span, self.slice(node) == "true")
 
-    def ctx_field(self, node: Node) -> CtxField:
-        return CtxField(self.span(node), ".".join([self.slice(child) for child in code(node)]))
+    def ctx_field(self, node: Node, span: Span) -> CtxField:
+        return CtxField(span, ".".join([self.slice(child) for child in code(node)]))
 
-    def parenthesized(self, node: Node) -> Expr:
+    def parenthesized(self, node: Node, span: Span) -> Expr:
         (inner,) = parts(node, 1)
         return self.expr(inner)
 
-    def unary(self, node: Node) -> Unary:
+    def unary(self, node: Node, span: Span) -> Unary:
         (operand,) = parts(node, 1)
-        span = self.span(node)
         return Unary(span, self.text[span.start], self.expr(operand))
 
-    def binary(self, node: Node) -> Binary:
+    def binary(self, node: Node, span: Span) -> Binary:
         left, op, right = operands(node)
         base = self.base
         start, end = op.start_byte - base, op.end_byte - base
         return Binary(
-            new_span(Span, (node.start_byte - base, node.end_byte - base, None, None)),
+            span,
             self.text[start:end],
             new_span(Span, (start, end, None, None)),
             self.expr(left),
             self.expr(right),
         )
 
-    def index(self, node: Node) -> Index:
+    def index(self, node: Node, span: Span) -> Index:
         base, subscripts = parts(node, 2)
         return Index(
-            self.span(node),
+            span,
             self.expr(base),
-            tuple([SUBSCRIPTS[child.kind_id](self, child) for child in code(subscripts)]),
+            tuple([SUBSCRIPTS[child.kind_id](self, child, self.span(child)) for child in code(subscripts)]),
         )
 
-    def point(self, node: Node) -> PointSub:
+    def point(self, node: Node, span: Span) -> PointSub:
         (index,) = parts(node, 1)
-        return PointSub(self.span(node), self.expr(index))
+        return PointSub(span, self.expr(index))
 
-    def range(self, node: Node) -> RangeSub:
+    def range(self, node: Node, span: Span) -> RangeSub:
         bounds = code(node)
-        span = self.span(node)
         if len(bounds) == 1 and self.text[span.start] == ":":
             return RangeSub(span, None, self.expr(bounds[0]))
         start, end, *_ = [*(self.expr(bound) for bound in bounds), None, None]
         return RangeSub(span, start, end)
 
-    def span_subscript(self, node: Node) -> SpanSub:
+    def span_subscript(self, node: Node, span: Span) -> SpanSub:
         start, length = parts(node, 2)
-        return SpanSub(self.span(node), self.expr(start), self.expr(length))
+        return SpanSub(span, self.expr(start), self.expr(length))
 
-    def call(self, node: Node) -> Call:
+    def call(self, node: Node, span: Span) -> Call:
         callee, arguments = parts(node, 2)
         return Call(
-            self.span(node),
+            span,
             self.expr(callee),
             self.exprs(arguments),
         )
 
-    def collective(self, node: Node) -> Collective:
+    def collective(self, node: Node, span: Span) -> Collective:
         field = node.child_by_field_name
         mode = cast(Literal["over", "from", "xor", "down", "up"], self.slice(cast(Node, field("mode"))))
         operand = self.expr(cast(Node, field("operand")))
         width = field("width")
         return Collective(
-            self.span(node),
+            span,
             self.name(cast(Node, field("operation"))),
             mode,
             operand,
@@ -377,9 +374,9 @@ def operands(node: Node) -> list[Node]:
     return children if len(children) == 3 else [child for child in children if child.kind_id != COMMENT]
 
 
-_ToExpr: TypeAlias = Callable[[_Converter, Node], Expr]
-_ToStmt: TypeAlias = Callable[[_Converter, Node], Stmt]
-_ToSubscript: TypeAlias = Callable[[_Converter, Node], Subscript]
+_ToExpr: TypeAlias = Callable[[_Converter, Node, Span], Expr]
+_ToStmt: TypeAlias = Callable[[_Converter, Node, Span], Stmt]
+_ToSubscript: TypeAlias = Callable[[_Converter, Node, Span], Subscript]
 
 EXPRESSIONS: dict[int, _ToExpr] = {
     kind_id("integer"): _Converter.integer,
