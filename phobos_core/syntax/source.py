@@ -8,6 +8,7 @@ text alone, so the next version of a file takes from the last what it did not ch
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
@@ -20,6 +21,9 @@ from phobos_core.syntax.ast import PlacedItem
 from phobos_core.syntax.convert import COMMENT, LANGUAGE, convert
 from phobos_core.syntax.pieces import cut
 
+# White space and comments, as the grammar has them.
+NO_CODE = re.compile(rb"(?:[ \t\r\n\v\f]|\xef\xbb\xbf|//[^\r\n]*)*")
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -28,14 +32,23 @@ class Piece:
     items: tuple[PlacedItem, ...]
     diagnostics: tuple[Diagnostic, ...]
 
+    @property
+    def is_item(self) -> bool:
+        """Whether it is one item and nothing else."""
+        return len(self.items) == 1 and self.items[0].offset == 0 and not self.diagnostics
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece where it stands in a file."""
+    """A piece where it stands in a file. An item without errors is its own text, without what follows it."""
 
     start: int
     text: bytes
     piece: Piece
+
+    @staticmethod
+    def of(start: int, text: bytes, piece: Piece) -> Part:
+        return Part(start, piece.items[0].text if piece.is_item else text, piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +122,14 @@ class Parser:
     def _read(self, text: bytes, tree: Tree, before: _Before) -> SourceFile:
         parts = []
         for start, end, node in _ranges(text, tree):
-            part = before.unchanged(start, end, len(text))
+            part = before.unchanged(text, start, end)
             if part is None:
                 own = text[start:end]
                 piece = before.pieces.get(own)
                 if piece is None:
                     piece = self._broken(own) if node is None else _piece(node, own)
                     before.pieces[own] = piece
-                part = Part(start, own, piece)
+                part = Part.of(start, own, piece)
             parts.append(part)
         return SourceFile(text, *_joined(parts), tree, tuple(parts))
 
@@ -145,15 +158,18 @@ class _Before:
         end = self._length - tail
         self.pieces = {p.text: p.piece for p in parts if p.start < end and p.start + len(p.text) > head}
 
-    def unchanged(self, start: int, end: int, length: int) -> Part | None:
-        """The part from start to end of a text of some length, where it is one that the edits did not touch."""
+    def unchanged(self, text: bytes, start: int, end: int) -> Part | None:
+        """The part from start to end of a text, where it is one that the edits did not touch."""
         moved = 0
         if end > self._head:
-            if start < length - self._tail:
+            if start < len(text) - self._tail:
                 return None
-            moved = length - self._length
+            moved = len(text) - self._length
         part = self._parts.get(start - moved)
-        if part is None or len(part.text) != end - start:
+        if part is None:
+            return None
+        stop = start + len(part.text)
+        if stop != end and not (stop < end and part.piece.is_item and NO_CODE.fullmatch(text, stop, end)):
             return None
         return part if moved == 0 else Part(start, part.text, part.piece)
 
