@@ -9,7 +9,7 @@ text alone, so the next version of a file takes from the last what it did not ch
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
 
 import tree_sitter
@@ -20,6 +20,9 @@ from phobos_core.language.records import dataclass
 from phobos_core.syntax.ast import PlacedItem
 from phobos_core.syntax.convert import COMMENT, LANGUAGE, convert
 from phobos_core.syntax.pieces import cut
+
+# One part in so many of a text is much to read again for nothing, where the text turns out to have an error.
+MUCH = 4
 
 # White space and comments, as the grammar has them.
 NO_CODE = re.compile(rb"(?:[ \t\r\n\v\f]|\xef\xbb\xbf|//[^\r\n]*)*")
@@ -55,7 +58,8 @@ class Part:
 class SourceFile:
     """`tree` is the tree-sitter tree of `text`; diagnostics and items are in the order of the text.
 
-    `parts` are what the next version of the file takes from, where it keeps them.
+    `parts` are what the next version of the file takes from, where it keeps them, and `sound` is the last version
+    without a syntax error before one with some.
     """
 
     text: bytes
@@ -63,6 +67,7 @@ class SourceFile:
     diagnostics: tuple[Diagnostic, ...]
     tree: Tree = field(repr=False, compare=False)
     parts: tuple[Part, ...] = field(repr=False, compare=False)
+    sound: SourceFile | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,23 +108,30 @@ class Parser:
     def edit(self, file: SourceFile, edits: Iterable[Edit]) -> SourceFile:
         """The file after the edits, one after the other. It is equal to a fresh parse of the new text.
 
-        tree-sitter reuses what the edits leave alone. Where a text has a syntax error, before or after, the
-        shape of its tree would depend on the edits that led to it, so it is parsed as a whole.
+        tree-sitter reuses what has not changed since the last text without a syntax error. A text with one is parsed as
+        a whole: the shape of its tree would depend on the edits that led to it.
         """
         text = file.text
         head = tail = len(text)
-        tree = file.tree.copy()
         for edit in edits:
-            tree.edit(*edit.places(text))
             head, tail = min(head, edit.start), min(tail, len(text) - edit.end)
             text = edit.apply(text)
-        if not tree.root_node.has_error:
-            tree = self._parser.parse(text, tree)
-        if tree.root_node.has_error:
+        sound = file.sound if file.tree.root_node.has_error else file
+        tree = None if sound is None else self._again(sound, text)
+        if tree is None or tree.root_node.has_error:
             tree = self._parser.parse(text)
-        return self._read(text, tree, _Before(file, head, tail))
+        return self._read(text, tree, _Before(file, head, tail), sound)
 
-    def _read(self, text: bytes, tree: Tree, before: _Before) -> SourceFile:
+    def _again(self, file: SourceFile, text: bytes) -> Tree | None:
+        """The tree of a text by that of one before it, where most of that is still there."""
+        edit = difference(file.text, text)
+        if len(edit.replacement) > len(text) // MUCH:
+            return None
+        tree = file.tree.copy()
+        tree.edit(*edit.places(file.text))
+        return self._parser.parse(text, tree)
+
+    def _read(self, text: bytes, tree: Tree, before: _Before, sound: SourceFile | None = None) -> SourceFile:
         parts = []
         for start, end, node in _ranges(text, tree):
             part = before.unchanged(text, start, end)
@@ -131,7 +143,7 @@ class Parser:
                     before.pieces[own] = piece
                 part = Part.of(start, own, piece)
             parts.append(part)
-        return SourceFile(text, *_joined(parts), tree, tuple(parts))
+        return SourceFile(text, *_joined(parts), tree, tuple(parts), sound if tree.root_node.has_error else None)
 
     def _broken(self, text: bytes) -> Piece:
         """A part of a text with an error: perhaps another part's."""
@@ -213,3 +225,26 @@ def _unexplained(node: Node) -> Diagnostic:
 def parse(text: bytes | str) -> SourceFile:
     """Parses one text on its own."""
     return Parser().parse(text)
+
+
+def difference(before: bytes, after: bytes) -> Edit:
+    """The smallest edit of one stretch that makes one text of another."""
+    shorter = min(len(before), len(after))
+    start = _common(shorter, lambda low, high: before[low:high] == after[low:high])
+    end = _common(
+        shorter - start,
+        lambda low, high: before[len(before) - high : len(before) - low] == after[len(after) - high : len(after) - low],
+    )
+    return Edit(start, len(before) - end, after[start : len(after) - end])
+
+
+def _common(most: int, same: Callable[[int, int], bool]) -> int:
+    """How far two texts are the same: halves are compared, so that no byte is looked at by itself."""
+    low, high = 0, most
+    while low < high:
+        middle = (low + high + 1) // 2
+        if same(low, middle):
+            low = middle
+        else:
+            high = middle - 1
+    return low

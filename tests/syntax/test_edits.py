@@ -31,6 +31,7 @@ def test_they_are_kept_while_one_is_broken_and_when_it_is_mended(text: str) -> N
     assert len(broken.diagnostics) == 1
     mended = edited(broken, "let y =", "let y = 3")
     assert mended.diagnostics == ()
+    assert str(mended.tree.root_node) == str(parse(mended.text).tree.root_node)
     for later in (broken, mended):
         assert [a.item is b.item for a, b in zip(file.items, later.items, strict=True)] == [True, False, True]
 
