@@ -7,7 +7,7 @@ edits lie between two snapshots, the parser is told of the one stretch in which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from lsprotocol import types as lsp
@@ -15,6 +15,7 @@ from lsprotocol import types as lsp
 from phobos_core.analysis import AnalysisCache
 from phobos_core.syntax import Edit, LineIndex, Parser, SourceFile
 from phobos_core.syntax.lines import Encoding
+from phobos_core.syntax.source import difference
 from phobos_ls.line_names import LineNames
 from phobos_ls.memo import Memo
 from phobos_ls.scheduling import Pool, Strand
@@ -137,26 +138,3 @@ def _edit(lines: LineIndex, change: lsp.TextDocumentContentChangeEvent, encoding
     start = lines.offset((place.start.line, place.start.character), encoding)
     end = lines.offset((place.end.line, place.end.character), encoding)
     return Edit(start, max(start, end), replacement)
-
-
-def difference(before: bytes, after: bytes) -> Edit:
-    """The smallest edit of one stretch that makes one text of another."""
-    shorter = min(len(before), len(after))
-    start = _common(shorter, lambda low, high: before[low:high] == after[low:high])
-    end = _common(
-        shorter - start,
-        lambda low, high: before[len(before) - high : len(before) - low] == after[len(after) - high : len(after) - low],
-    )
-    return Edit(start, len(before) - end, after[start : len(after) - end])
-
-
-def _common(most: int, same: Callable[[int, int], bool]) -> int:
-    """How far two texts are the same: halves are compared, so that no byte is looked at by itself."""
-    low, high = 0, most
-    while low < high:
-        middle = (low + high + 1) // 2
-        if same(low, middle):
-            low = middle
-        else:
-            high = middle - 1
-    return low

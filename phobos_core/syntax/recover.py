@@ -12,7 +12,7 @@ from dataclasses import fields, is_dataclass
 from typing import Any, get_args
 
 from phobos_core.language.diagnostic import Diagnostic
-from phobos_core.syntax import build
+from phobos_core.syntax import ast, build
 from phobos_core.syntax.ast import (
     AttrArg,
     Attribute,
@@ -38,6 +38,7 @@ from phobos_core.syntax.stream import Abandoned, Stream, shown, strange
 from phobos_core.syntax.tokens import Kind
 
 NESTING = (Block, If, *get_args(Expr))
+FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in vars(ast).values() if is_dataclass(kind)}
 
 ITEM_WORDS = ("@", "kernel", "fn")
 
@@ -58,7 +59,8 @@ def recover(text: bytes) -> tuple[tuple[PlacedItem, ...], tuple[Diagnostic, ...]
         if height(item) > build.MAX_DEPTH:
             s.too_deep(item.name.span)
             continue
-        items.append(PlacedItem(start, moved(item, -start)))
+        item = moved(item, -start)
+        items.append(PlacedItem(start, item, text[start : start + item.span.end]))
     return tuple(items), tuple(sorted(s.diagnostics, key=lambda diagnostic: diagnostic.start))
 
 
@@ -68,12 +70,13 @@ def height(root: Item) -> int:
     stack: list[tuple[Any, int]] = [(root, 0)]
     while stack:
         node, depth = stack.pop()
-        if isinstance(node, tuple):
-            stack.extend((child, depth) for child in node)
-        elif is_dataclass(node):
-            depth += isinstance(node, NESTING)
+        kind = type(node)
+        if kind is tuple:
+            stack += [(child, depth) for child in node]
+        elif kind in FIELDS:
+            depth += kind in NESTING
             highest = max(highest, depth)
-            stack.extend((getattr(node, field.name), depth) for field in fields(node))
+            stack += [(getattr(node, name), depth) for name in FIELDS[kind]]
     return highest
 
 
@@ -81,15 +84,14 @@ def moved(node: Any, by: int) -> Any:
     """The tree with every span moved."""
     if by == 0:
         return node
-    match node:
-        case Span():
-            return node.shifted(by)
-        case tuple():
-            return tuple(moved(child, by) for child in node)
-        case _ if is_dataclass(node) and not isinstance(node, type):
-            return type(node)(*(moved(getattr(node, field.name), by) for field in fields(node)))
-        case _:
-            return node
+    kind = type(node)
+    if kind is Span:
+        return node.shifted(by)
+    if kind is tuple:
+        return tuple([moved(child, by) for child in node])
+    if kind in FIELDS:
+        return kind(*[moved(getattr(node, name), by) for name in FIELDS[kind]])
+    return node
 
 
 # Items

@@ -15,7 +15,8 @@ from lsprotocol import types as lsp
 from phobos_core.analysis import check
 from phobos_core.syntax import LineIndex, parse
 from phobos_core.syntax.lines import Encoding
-from phobos_ls.documents import Documents, difference
+from phobos_core.syntax.source import difference
+from phobos_ls.documents import Documents
 from phobos_ls.scheduling import Pool
 from phobos_ls.settings import Settings
 from phobos_ls.text import encoded
