@@ -6,9 +6,10 @@ is typed in it and however it moves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from functools import cached_property
 
 from phobos_core.syntax import LineIndex
 
@@ -16,12 +17,17 @@ from phobos_core.syntax import LineIndex
 MOST_COMPARED = 2000
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LineNames:
     """`following` is the number of the next line that is new."""
 
     numbers: tuple[int, ...]
     following: int
+
+    @cached_property
+    def places(self) -> Mapping[int, int]:
+        """Where the line of each number is."""
+        return {number: line for line, number in enumerate(self.numbers)}
 
     @staticmethod
     def of(count: int) -> LineNames:

@@ -13,7 +13,7 @@ from phobos_core import __version__
 from phobos_ls.options import add_arguments
 
 # How long a thread that computes keeps the interpreter from one that has a message to read or an answer to send.
-SWITCH_SECONDS = 0.001
+SWITCH_SECONDS = 0.0002
 
 
 def entry() -> None:

@@ -34,7 +34,9 @@ class Memo:
         self._version += 1
 
     def get(self, kind: str, of: tuple[object, ...], compute: Callable[[], T]) -> T:
-        results = self._kinds.setdefault(kind, _Kind(self._version))
+        results = self._kinds.get(kind)
+        if results is None:
+            results = self._kinds[kind] = _Kind(self._version)
         if results.version != self._version:
             results.version, results.before, results.now = self._version, results.now, {}
         key = tuple(map(id, of))

@@ -119,19 +119,20 @@ def _targets(snapshot: Snapshot) -> set[Place]:
 
 def assigned_names(node: ast.Block | ast.If | ast.Expr | None) -> Iterator[ast.Name]:
     """The names to the left of the assignments in a block."""
-    match node:
-        case ast.Block(body=body):
-            for statement in body:
-                match statement:
-                    case ast.Assign(target=ast.Name() as name) | ast.Assign(target=ast.Index(base=ast.Name() as name)):
-                        yield name
-                    case ast.For() | ast.While():
-                        yield from assigned_names(statement.body)
-                    case ast.If():
-                        yield from assigned_names(statement)
-        case ast.If(then=then, orelse=orelse):
-            yield from assigned_names(then)
-            yield from assigned_names(orelse)
+    if isinstance(node, ast.Block):
+        for statement in node.body:
+            if isinstance(statement, ast.Assign):
+                target = statement.target
+                name = target.base if isinstance(target, ast.Index) else target
+                if isinstance(name, ast.Name):
+                    yield name
+            elif isinstance(statement, (ast.For, ast.While)):
+                yield from assigned_names(statement.body)
+            elif isinstance(statement, ast.If):
+                yield from assigned_names(statement)
+    elif isinstance(node, ast.If):
+        yield from assigned_names(node.then)
+        yield from assigned_names(node.orelse)
 
 
 def _in_kernel(snapshot: Snapshot, kernel: PlacedKernel, offset: int) -> list[Meaning]:

@@ -13,8 +13,8 @@ from functools import partial
 from typing import NamedTuple
 
 from phobos_core.analysis import PlacedFunction, PlacedKernel
-from phobos_core.analysis.program import SymbolKind
-from phobos_core.syntax import ast
+from phobos_core.analysis.program import Symbol, SymbolKind
+from phobos_ls.names import assigned_names
 from phobos_ls.snapshot import Snapshot
 
 UNUSED = "unused-name"
@@ -28,7 +28,6 @@ _KINDS: Mapping[SymbolKind, str] = {
     SymbolKind.TILE: "the tile",
     SymbolKind.VIEW: "the view",
 }
-_OWNING = (SymbolKind.SCALAR, SymbolKind.TILE)
 _DEFINITIONS: Mapping[str, str] = {"parameter": "the parameter", "let": "the name", "var": "the name"}
 
 
@@ -46,7 +45,9 @@ def unused_names(snapshot: Snapshot) -> list[UnusedName]:
     found: list[UnusedName] = []
     for kernel in snapshot.kernels():
         of: tuple[object, ...] = (kernel.ast, kernel.references, kernel.kernel)
-        found += _placed(kernel.offset, snapshot.memo.get(UNUSED, of, partial(_of_kernel, snapshot, kernel)))
+        names = snapshot.memo.get(UNUSED, of, partial(_of_kernel, snapshot, kernel))
+        if names:
+            found += _placed(kernel.offset, names)
     for function in snapshot.checked.library.placed:
         of = (function.facts, function.broken)
         found += _placed(function.offset, snapshot.memo.get(UNUSED, of, partial(_of_function, function)))
@@ -58,31 +59,27 @@ def _placed(offset: int, names: list[UnusedName]) -> Iterator[UnusedName]:
 
 
 def _of_kernel(snapshot: Snapshot, placed: PlacedKernel) -> list[UnusedName]:
-    bound = [s for s in placed.symbols if s.kind in _KINDS and s.span.frame is None and not s.name.startswith("_")]
-    targets: set[tuple[int, int]] | None = None
-    read = set()
-    for span, symbol in placed.references:
-        if span == symbol.span:
-            continue
-        if symbol.mutable and symbol.kind in _OWNING and span.frame is None:
-            if targets is None:
-                targets = set(_targets(placed.ast.body))
-            if (span.start, span.end) in targets:
-                continue
-        read.add(symbol)
-    unread = [symbol for symbol in bound if symbol not in read]
+    targets = {name.span for name in assigned_names(placed.ast.body)}
+    read = {
+        symbol for span, symbol in placed.references if span != symbol.span and not (symbol.mutable and span in targets)
+    }
+    unread = [s for s in placed.symbols if s not in read and _is_meant_to_be_read(s)]
     if unread and placed.kernel is None:
         text = snapshot.text[placed.offset : placed.offset + placed.ast.span.end]
         unread = [symbol for symbol in unread if not _written_often(symbol.name, text)]
     return [UnusedName(s.span.start, s.span.end, s.name, _KINDS[s.kind]) for s in unread]
 
 
+def _is_meant_to_be_read(symbol: Symbol) -> bool:
+    return symbol.kind in _KINDS and symbol.span.frame is None and not symbol.name.startswith("_")
+
+
 def _of_function(placed: PlacedFunction) -> list[UnusedName]:
     body = placed.ast.body
-    targets = set(_targets(body)) if isinstance(body, ast.Block) else set()
+    targets = {name.span for name in assigned_names(body)}
     read = set()
     for span, definition in placed.facts.references:
-        assigned = definition.kind == "var" and (span.start, span.end) in targets
+        assigned = definition.kind == "var" and span in targets
         if span != definition.span and not assigned:
             read.add(definition)
     return [
@@ -97,20 +94,3 @@ def _of_function(placed: PlacedFunction) -> list[UnusedName]:
 
 def _written_often(name: str, text: bytes) -> bool:
     return len(re.findall(rb"\b" + name.encode() + rb"\b", text)) > 1
-
-
-def _targets(block: ast.Block) -> Iterator[tuple[int, int]]:
-    """The names that assignments below a block assign to, whole or in part."""
-    for statement in block.body:
-        match statement:
-            case ast.Assign(_, ast.Name(span) | ast.Index(_, ast.Name(span))):
-                yield span.start, span.end
-            case ast.For() | ast.While():
-                yield from _targets(statement.body)
-            case ast.If():
-                branch: ast.If | ast.Block | None = statement
-                while isinstance(branch, ast.If):
-                    yield from _targets(branch.then)
-                    branch = branch.orelse
-                if branch is not None:
-                    yield from _targets(branch)

@@ -6,8 +6,6 @@ In: a call and the entry's forms. Out: the checked arguments with the form that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.constants import is_static
 from phobos_core.analysis.context import Context, Shape, Site, declared_as, element_of, infer, shape_text
@@ -16,11 +14,14 @@ from phobos_core.analysis.symbolic import Sym, divide, remainder, sym
 from phobos_core.language.builtins import Builtin, Form, OperandKind, Param, Section
 from phobos_core.language.builtins.schema import bracketed
 from phobos_core.language.diagnostic import Related
+from phobos_core.language.records import dataclass
 from phobos_core.language.types import INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
 
-# Operands with a shape. A tensor as a whole is an operand of the few built-ins that look it up themselves.
-_MEMORY = frozenset({OperandKind.TILE, OperandKind.NAMED_TILE, OperandKind.TENSOR})
+# What takes a tile, and what a scalar. A tensor as a whole is an operand of the few built-ins that look it up
+# themselves.
+_TILES = (OperandKind.TILE, OperandKind.NAMED_TILE, OperandKind.TENSOR, OperandKind.CONDITION)
+_SCALARS = (OperandKind.SCALAR, OperandKind.CONDITION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,8 @@ def _counts(builtin: Builtin) -> str:
 def match(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> Matched | None:
     """Checks every argument and picks the form that they fit."""
     args = [infer(cx, arg, at) for arg in node.args]
-    if any(arg is None for arg in args):
-        return None
-    return match_checked(cx, node, builtin, tuple(arg for arg in args if arg is not None))
+    known = tuple([arg for arg in args if arg is not None])
+    return match_checked(cx, node, builtin, known) if len(known) == len(args) else None
 
 
 def match_checked(
@@ -79,32 +79,34 @@ def match_checked(
 
 def _form(builtin: Builtin, args: tuple[pg.Expr, ...]) -> Form | None:
     """The first form whose parameters take these kinds and ranks, with these element types if one does."""
-    possible = [form for form in builtin.forms if len(form.params) == len(args) and _kinds_fit(form, args)]
-    for form in possible:
-        if all(_has_element(p, arg) for p, arg in zip(form.params, args, strict=True)):
-            return form
-    return possible[0] if possible else None
+    possible: Form | None = None
+    for form in builtin.forms:
+        if len(form.params) == len(args) and _kinds_fit(form, args):
+            if all(map(_has_element, form.params, args)):
+                return form
+            possible = possible or form
+    return possible
 
 
 def _kinds_fit(form: Form, args: tuple[pg.Expr, ...]) -> bool:
     tiles = False
     for param, arg in zip(form.params, args, strict=True):
-        tile = isinstance(arg.type, pg.TileType)
-        tiles = tiles or tile
+        type_ = arg.type
+        tile = isinstance(type_, pg.TileType)
         if not _takes(param, tile=tile):
             return False
-        if tile and param.rank is not None and param.rank != len(shape_of(arg)):
-            return False
+        if isinstance(type_, pg.TileType):
+            tiles = True
+            if param.shape is not None and len(param.shape) != len(type_.shape):
+                return False
     return tiles or not form.result.tile
 
 
 def _takes(param: Param, *, tile: bool) -> bool:
     """Whether a parameter takes a tile, or a scalar. That the tile is declared, where it has to be, is checked by the
     built-in itself."""
-    accepts = param.accepts
-    if OperandKind.CONDITION in accepts:
-        return True
-    return not _MEMORY.isdisjoint(accepts) if tile else OperandKind.SCALAR in accepts
+    taken = _TILES if tile else _SCALARS
+    return any(kind in taken for kind in param.accepts)
 
 
 def _no_form(cx: Context, builtin: Builtin, args: tuple[pg.Expr, ...]) -> None:

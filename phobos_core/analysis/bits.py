@@ -19,5 +19,5 @@ def bits(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
         return None
     result = matched.form.result.element
     assert isinstance(result, ScalarType)
-    args = tuple(convert(cx, arg, INDEX) for arg in matched.args)
+    args = tuple([convert(cx, arg, INDEX) for arg in matched.args])
     return pg.Bits(node.span, result, cast(pg.BitsOp, builtin.name), args)

@@ -115,10 +115,9 @@ def _storage_help(name: str) -> str | None:
 
 def _available(cx: Context, node: ast.Call, builtin: Builtin) -> bool:
     """Whether this compilation has the built-in at all; reports where not."""
-    target = int("".join(filter(str.isdigit, cx.options.target)) or 0)
     if not builtin.supported:
         cx.error("not-supported-yet", node.span, f"`{builtin.name}` is not supported yet")
-    elif target < builtin.min_target:
+    elif builtin.min_target and _number(cx.options.target) < builtin.min_target:
         cx.error(
             "needs-target",
             node.span,
@@ -128,6 +127,10 @@ def _available(cx: Context, node: ast.Call, builtin: Builtin) -> bool:
     else:
         return True
     return False
+
+
+def _number(target: str) -> int:
+    return int("".join(filter(str.isdigit, target)) or 0)
 
 
 BUILDERS: Mapping[str, Builder] = {

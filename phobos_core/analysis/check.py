@@ -9,23 +9,27 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from phobos_core.analysis.context import Options, see
-from phobos_core.analysis.damage import Damage, damage_of
+from phobos_core.analysis.damage import UNDAMAGED, Damage, damage_of
 from phobos_core.analysis.functions import Facts, facts_of
 from phobos_core.analysis.kernel import KernelResult, check_kernel
 from phobos_core.analysis.library import Library, Text, any_within, function_rules, library_of
 from phobos_core.analysis.program import CheckedKernel, Symbol
 from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity
 from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.language.records import dataclass
 from phobos_core.syntax.ast import Function, Kernel, PlacedItem, Span
 
 if TYPE_CHECKING:
     from phobos_core.syntax.source import SourceFile
 
-CacheKey: TypeAlias = tuple[bytes, tuple[tuple[str, int], ...], str, int, Damage]
+# The options: dimensions, target, and the width of an index.
+Chosen: TypeAlias = tuple[tuple[tuple[str, int], ...], str, int]
+# A kernel's text, and its damage where it has any.
+CacheKey: TypeAlias = tuple[bytes, Chosen, Damage | None]
 # The functions that a kernel calls, each with the text it had, or None where there was none.
 Reached: TypeAlias = tuple[tuple[str, Text | None], ...]
 
@@ -81,10 +85,13 @@ class AnalysisCache:
 
     def get(self, key: CacheKey, texts: Mapping[str, Text]) -> KernelResult | None:
         entry = self._results.get(key)
-        if entry is None or any(texts.get(name) != text for name, text in entry[0]):
+        if entry is None:
+            return None
+        reached, result = entry
+        if reached and any(texts.get(name) != text for name, text in reached):
             return None
         self._results.move_to_end(key)
-        return entry[1]
+        return result
 
     def put(self, key: CacheKey, texts: Mapping[str, Text], result: KernelResult) -> None:
         reached = tuple((name, texts.get(name)) for name in sorted(result.called))
@@ -109,6 +116,7 @@ def check(
     in the cache.
     """
     options = Options(dict(dims or {}), target, index_bits)
+    chosen = tuple(sorted(options.dims.items())), target, index_bits
     cache = cache or AnalysisCache()
     syntax_errors = sorted(diagnostic.start for diagnostic in source.diagnostics if diagnostic.severity == "error")
     library = library_of(source.text, source.items, syntax_errors, cache.facts)
@@ -118,17 +126,23 @@ def check(
     kernels = []
     end = 0
     for placed in source.items:
-        start, end = end, placed.offset + placed.item.span.end
+        start, end = end, placed.offset + len(placed.text)
         if not isinstance(placed.item, Kernel):
             continue
         if checkpoint is not None:
             checkpoint()
-        damage = damage_of(source.text, syntax_errors, start, placed.offset, placed.item)
-        result = _result(source, placed, placed.item, library, options, damage, cache)
+        damage = UNDAMAGED
+        if syntax_errors:
+            damage = damage_of(source.text, syntax_errors, start, placed.offset, placed.item)
+        key = placed.text, chosen, None if damage is UNDAMAGED else damage
+        result = cache.get(key, library.texts)
+        if result is None:
+            result = check_kernel(placed.item, placed.text, library, options, damage)
+            cache.put(key, library.texts, result)
         if result.diagnostics:
             offsets = {**library.offsets, "": placed.offset}
             diagnostics.extend(diagnostic.placed(offsets.__getitem__) for diagnostic in result.diagnostics)
-        failed = any_within(broken, placed.offset, end) or not wrong.isdisjoint(result.called)
+        failed = (broken and any_within(broken, placed.offset, end)) or not wrong.isdisjoint(result.called)
         kernel = None if failed else result.kernel
         kernels.append(
             PlacedKernel(
@@ -142,28 +156,6 @@ def check(
             )
         )
     return CheckedFile(source, _in_order(diagnostics), tuple(kernels), library)
-
-
-def _result(
-    source: SourceFile,
-    placed: PlacedItem,
-    kernel: Kernel,
-    library: Library,
-    options: Options,
-    damage: Damage,
-    cache: AnalysisCache,
-) -> KernelResult:
-    text = _text(source, placed)
-    key = (text, tuple(sorted(options.dims.items())), options.target, options.index_bits, damage)
-    result = cache.get(key, library.texts)
-    if result is None:
-        result = check_kernel(kernel, text, library, options, damage)
-        cache.put(key, library.texts, result)
-    return result
-
-
-def _text(source: SourceFile, placed: PlacedItem) -> bytes:
-    return source.text[placed.offset : placed.offset + placed.item.span.end]
 
 
 def _in_order(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
@@ -194,21 +186,25 @@ def _file_rules(source: SourceFile) -> list[Diagnostic]:
     found: list[Diagnostic] = []
     if not source.items and not source.diagnostics:
         found.append(Diagnostic("no-kernels", "warning", 0, 0, "the file declares no kernel"))
-    first: dict[tuple[type, str], Span] = {}
+    first: dict[tuple[type, str], PlacedItem] = {}
     for placed in source.items:
-        name = placed.item.name
-        span = name.span.shifted(placed.offset)
-        earlier = first.setdefault((type(placed.item), name.text), span)
-        kind = "kernel" if isinstance(placed.item, Kernel) else "function"
-        if earlier != span:
-            message = f"a {kind} named `{name.text}` is already declared in this file"
-            related = (see(earlier, "declared here"),)
+        item, name = placed.item, placed.item.name.text
+        earlier = first.setdefault((type(item), name), placed)
+        if earlier is placed and name not in _NO_ENTRY:
+            continue
+        span = _name_span(placed)
+        if earlier is not placed:
+            kind = "kernel" if isinstance(item, Kernel) else "function"
+            message = f"a {kind} named `{name}` is already declared in this file"
+            related = (see(_name_span(earlier), "declared here"),)
             found.append(Diagnostic("duplicate-name", "error", span.start, span.end, message, related))
-        if isinstance(placed.item, Kernel) and name.text in _NO_ENTRY:
-            message = (
-                f"`{name.text}` cannot name a kernel: its entry in the PTX has that name, which PTX does not allow"
-            )
+        if isinstance(item, Kernel) and name in _NO_ENTRY:
+            message = f"`{name}` cannot name a kernel: its entry in the PTX has that name, which PTX does not allow"
             found.append(
                 Diagnostic("reserved-name", "error", span.start, span.end, message, help="choose another name")
             )
     return found
+
+
+def _name_span(placed: PlacedItem) -> Span:
+    return placed.item.name.span.shifted(placed.offset)

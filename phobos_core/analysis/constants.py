@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from phobos_core.analysis import program as pg
 from phobos_core.analysis.context import Context
@@ -124,24 +126,10 @@ def fold_integers(op: str, a: int, b: int, width: int) -> int | None:
 
 def fold_symbolic(op: str, a: Sym, b: Sym) -> Sym | None:
     """`a op b`; None where it has no value, or one too large to be worth following."""
-    if len(a.terms) * len(b.terms) > MOST_TERMS or _size(a, MOST_ATOMS) + _size(b, MOST_ATOMS) > MOST_ATOMS:
+    if len(a.terms) * len(b.terms) > MOST_TERMS or a.size + b.size > MOST_ATOMS:
         return None
     folded = _folded(op, a, b)
     return None if folded is None or any(abs(c) >= 2**63 for _, c in folded.terms) else folded
-
-
-def _size(value: Sym, budget: int) -> int:
-    """The number of terms and atoms, counted no further than the budget."""
-    count = 0
-    for monomial, _ in value.terms:
-        count += 1
-        for atom in monomial:
-            count += 1
-            if not isinstance(atom, str) and count <= budget:
-                count += _size(atom.lhs, budget - count) + _size(atom.rhs, budget - count)
-        if count > budget:
-            break
-    return count
 
 
 def _folded(op: str, a: Sym, b: Sym) -> Sym | None:
@@ -168,29 +156,57 @@ def value_of(cx: Context, expr: pg.Expr) -> Sym | None:
 
     An i32 or i64 is followed as if it did not wrap: an offset that does is far outside every tensor.
     """
-    match expr:
-        case pg.SymConst(_, _, value):
-            return value
-        case pg.Const(_, _, int(value)):
-            return sym(value)
-        case pg.ScalarRead(_, _, symbol):
-            return sym(f"?{symbol.key}") if symbol.mutable else _immutable(cx, symbol)
-        case pg.CtxRead(_, _, field):
-            return sym(f"ctx.{field}")
-        case pg.Convert(_, type_, operand) if type_ is INDEX:
-            return value_of(cx, operand)
-        case pg.Binary(_, type_, op, lhs, rhs) if _followed(type_):
-            left = value_of(cx, lhs)
-            right = value_of(cx, rhs) if left is not None else None
-            return fold_symbolic(op, left, right) if left is not None and right is not None else None
-        case pg.Unary(_, type_, "-", operand) if _followed(type_):
-            inner = value_of(cx, operand)
-            return None if inner is None else ZERO - inner
-    return None
+    rule = _VALUES.get(type(expr))
+    return None if rule is None else rule(cx, expr)
+
+
+def _symbolic(cx: Context, expr: pg.SymConst) -> Sym:
+    return expr.value
+
+
+def _literal(cx: Context, expr: pg.Const) -> Sym | None:
+    return sym(expr.value) if isinstance(expr.value, int) else None
+
+
+def _read(cx: Context, expr: pg.ScalarRead) -> Sym:
+    symbol = expr.symbol
+    return sym(f"?{symbol.key}") if symbol.mutable else _immutable(cx, symbol)
+
+
+def _ctx(cx: Context, expr: pg.CtxRead) -> Sym:
+    return sym(f"ctx.{expr.field}")
+
+
+def _converted(cx: Context, expr: pg.Convert) -> Sym | None:
+    return value_of(cx, expr.operand) if expr.type is INDEX else None
+
+
+def _binary(cx: Context, expr: pg.Binary) -> Sym | None:
+    if not _followed(expr.type):
+        return None
+    left = value_of(cx, expr.lhs)
+    right = value_of(cx, expr.rhs) if left is not None else None
+    return fold_symbolic(expr.op, left, right) if left is not None and right is not None else None
+
+
+def _unary(cx: Context, expr: pg.Unary) -> Sym | None:
+    inner = value_of(cx, expr.operand) if expr.op == "-" and _followed(expr.type) else None
+    return None if inner is None else ZERO - inner
+
+
+_VALUES: Mapping[type, Callable[[Context, Any], Sym | None]] = {
+    pg.SymConst: _symbolic,
+    pg.Const: _literal,
+    pg.ScalarRead: _read,
+    pg.CtxRead: _ctx,
+    pg.Convert: _converted,
+    pg.Binary: _binary,
+    pg.Unary: _unary,
+}
 
 
 def _followed(type_: pg.ValueType) -> bool:
-    return isinstance(type_, ScalarType) and type_.is_integer and type_ != I8
+    return isinstance(type_, ScalarType) and type_.is_integer and type_ is not I8
 
 
 def _immutable(cx: Context, symbol: pg.Symbol) -> Sym:

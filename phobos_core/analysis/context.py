@@ -7,8 +7,9 @@ that nothing built on the value is worth another message. `RULES` of the modules
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from typing import Any, TypeAlias
 
 from phobos_core.analysis import program as pg
@@ -21,6 +22,7 @@ from phobos_core.analysis.places import see as see
 from phobos_core.analysis.scopes import Scope
 from phobos_core.analysis.symbolic import Sym
 from phobos_core.language.diagnostic import Diagnostic, Related, Severity
+from phobos_core.language.records import dataclass
 from phobos_core.language.types import ScalarType
 from phobos_core.syntax import ast
 
@@ -63,14 +65,14 @@ class Site:
         """The site of an operand."""
         if not (self.whole or self.condition):
             return self
-        return replace(self, whole=False, condition=False)
+        return Site(self.shape, False, False, self.inside, self.one_element, self.inferred, self.lost, self.runs)
 
 
 PLAIN = Site()
 LOST = Site(whole=True, lost=True)
 
 
-@dataclass(slots=True)
+@dataclasses.dataclass(slots=True)
 class Context:
     """Everything that grows while one kernel is checked."""
 

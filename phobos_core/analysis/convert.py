@@ -36,9 +36,9 @@ def convert(cx: Context, expr: pg.Expr, element: ScalarType, *, in_tile: bool = 
 def operand_type(cx: Context, lhs: pg.Expr, rhs: pg.Expr) -> ScalarType | None:
     """The element type of an arithmetic operation, or None where the operands have no join."""
     a, b = element_of(lhs.type), element_of(rhs.type)
-    tile_a, tile_b = isinstance(lhs.type, pg.TileType), isinstance(rhs.type, pg.TileType)
     if a is b and a.kind in _COMPUTED:
         return a
+    tile_a, tile_b = isinstance(lhs.type, pg.TileType), isinstance(rhs.type, pg.TileType)
     if tile_a == tile_b:
         return _literal_type(lhs, rhs, a, b) or join_types(cx, a, b)
     # One scalar: it takes the tile's type, but a float turns an integer tile into floats.

@@ -29,11 +29,11 @@ class Damage:
     words: frozenset[str] = frozenset()
 
     def inside(self, span: Span) -> bool:
-        return any(span.start <= place <= span.end for place in self.places)
+        return bool(self.places) and any(span.start <= place <= span.end for place in self.places)
 
     def touches(self, span: Span) -> bool:
         """Whether a part of the text shares a line with an error."""
-        return any(line.start <= span.end and span.start <= line.end for line in self.lines)
+        return bool(self.lines) and any(line.start <= span.end and span.start <= line.end for line in self.lines)
 
     def may_hide(self, name: str) -> bool:
         """Whether the declaration of a name may have been lost."""

@@ -218,23 +218,22 @@ def fitted_scalar(
 
 def declared_type(cx: Context, node: ast.TypeExpr) -> ScalarType | pg.TileType | None:
     """The type that a declaration spells; a tensor is not one of a local."""
-    match node:
-        case ast.ScalarTypeExpr(span, name):
-            return scalar_type(cx, span, SPELLED[name])
-        case ast.ShapedTypeExpr(span, "tensor", _, _):
-            cx.error(
-                "misplaced-type",
-                span,
-                "a tensor is global memory, and only a kernel parameter",
-                help="a local is a `tile<T>[dims]` or a slice of a parameter",
-            )
-        case ast.ShapedTypeExpr(_, "tile", element, dims):
-            shape = tuple(_tile_extent(cx, dim) for dim in dims)
-            stored = storage_type(cx, element)
-            if stored is not None and all(extent is not None for extent in shape):
-                known: Shape = tuple(extent for extent in shape if extent is not None)
-                return pg.TileType(stored, known)
-    return None
+    if isinstance(node, ast.ScalarTypeExpr):
+        return scalar_type(cx, node.span, SPELLED[node.name])
+    if not isinstance(node, ast.ShapedTypeExpr):
+        return None
+    if node.constructor == "tensor":
+        cx.error(
+            "misplaced-type",
+            node.span,
+            "a tensor is global memory, and only a kernel parameter",
+            help="a local is a `tile<T>[dims]` or a slice of a parameter",
+        )
+        return None
+    shape = [_tile_extent(cx, dim) for dim in node.dims]
+    stored = storage_type(cx, node.element)
+    known: Shape = tuple([extent for extent in shape if extent is not None])
+    return pg.TileType(stored, known) if stored is not None and len(known) == len(shape) else None
 
 
 def scalar_type(cx: Context, span: ast.Span, type_: ScalarType) -> ScalarType | None:

@@ -27,9 +27,9 @@ def math(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
     if type_ is None:
         return None
     in_tile = isinstance(type_, pg.TileType)
-    args = tuple(convert(cx, arg, element_of(type_), in_tile=in_tile) for arg in matched.args)
+    args = tuple([convert(cx, arg, element_of(type_), in_tile=in_tile) for arg in matched.args])
     exact = builtin.name == "abs" and in_tile  # a scalar is an f32 even there
-    if not exact and F64 in (element_of(type_), *(element_of(a.type) for a in matched.args)):
+    if not exact and F64 in [element_of(type_), *[element_of(a.type) for a in matched.args]]:
         cx.error(
             "f64-math",
             node.span,

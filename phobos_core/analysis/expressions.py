@@ -27,19 +27,26 @@ from phobos_core.language.types import BOOL, F32, INDEX, Kind, ScalarType
 from phobos_core.syntax import ast
 
 BITWISE = frozenset(op for op, entry in BINARY.items() if entry.kind in (OperatorClass.BITWISE, OperatorClass.SHIFT))
+COMPARING = frozenset(op for op, entry in BINARY.items() if entry.kind in (OperatorClass.EQUALITY, OperatorClass.ORDER))
+LOGICAL = frozenset(op for op, entry in BINARY.items() if entry.kind is OperatorClass.LOGICAL)
+
+DIVIDING = ("/", "%")
+
+# Names of these are symbolic constants.
+SYMBOLIC = (pg.SymbolKind.DIM, pg.SymbolKind.CONSTANT)
 
 
 def name(cx: Context, node: ast.Name, at: Site) -> pg.Expr | None:
     symbol = lookup(cx, node)
     if symbol is None:
         return None
-    type_, kind = symbol.type, symbol.kind
-    if isinstance(type_, pg.TileType):
-        return pg.TileRead(node.span, type_, pg.Place(node.span, symbol, type_.element, type_.shape))
+    type_ = symbol.type
     if isinstance(type_, ScalarType):
-        if kind is pg.SymbolKind.DIM or kind is pg.SymbolKind.CONSTANT:
+        if symbol.kind in SYMBOLIC:
             return pg.SymConst(node.span, INDEX, cx.values[symbol])
         return pg.ScalarRead(node.span, type_, symbol)
+    if isinstance(type_, pg.TileType):
+        return pg.TileRead(node.span, type_, pg.Place(node.span, symbol, type_.element, type_.shape))
     colons = ", ".join(":" for _ in type_.dims)
     cx.error(
         "not-a-value",
@@ -177,15 +184,14 @@ def _arithmetic_element(cx: Context, span: ast.Span, op: str, element: ScalarTyp
 
 
 def binary(cx: Context, node: ast.Binary, at: Site) -> pg.Expr | None:
-    operator = BINARY[node.op]
-    if operator.kind is OperatorClass.LOGICAL:
+    if node.op in LOGICAL:
         return _logical(cx, node, at)
     part = at.part
     lhs = infer(cx, node.lhs, part)
     rhs = infer(cx, node.rhs, part)
     if lhs is None or rhs is None:
         return None
-    if operator.kind in (OperatorClass.EQUALITY, OperatorClass.ORDER):
+    if node.op in COMPARING:
         return _comparison(cx, node, lhs, rhs, at)
     return arithmetic(cx, node.span, node.op, lhs, rhs, at)
 
@@ -205,7 +211,7 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
         for side in (lhs, rhs):
             if not _arithmetic_element(cx, side.span, op, element_of(side.type), bitwise=True):
                 return None
-    if not _nonzero_divisor(cx, op, rhs, element):
+    if op in DIVIDING and not _nonzero_divisor(cx, op, rhs, element):
         return None
     result: pg.ValueType = element
     if isinstance(a, pg.TileType) or isinstance(b, pg.TileType):
@@ -216,7 +222,10 @@ def arithmetic(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr,
             return None
         result = pg.TileType(element, shape)
     in_tile = result is not element
-    lhs, rhs = convert(cx, lhs, element, in_tile=in_tile), convert(cx, rhs, element, in_tile=in_tile)
+    if a is not element:
+        lhs = convert(cx, lhs, element, in_tile=in_tile)
+    if b is not element:
+        rhs = convert(cx, rhs, element, in_tile=in_tile)
     return pg.Binary(span, result, cast(pg.BinaryOp, op), lhs, rhs)
 
 
@@ -249,7 +258,7 @@ def _fold(cx: Context, span: ast.Span, op: str, lhs: pg.Expr, rhs: pg.Expr) -> p
 
 
 def _nonzero_divisor(cx: Context, op: str, rhs: pg.Expr, element: ScalarType) -> bool:
-    if op not in ("/", "%") or element.is_float or isinstance(rhs.type, pg.TileType):
+    if element.is_float or isinstance(rhs.type, pg.TileType):
         return True
     value = value_of(cx, rhs)
     if value is None:

@@ -49,24 +49,26 @@ def declare_params(cx: Context, params: tuple[ast.Param, ...]) -> tuple[pg.Symbo
 def _param_type(cx: Context, param: ast.Param) -> pg.SymbolType | None:
     if cx.damage.inside(param.span):
         return None
-    match param.type:
-        case ast.ScalarTypeExpr(span, name):
-            return scalar_type(cx, span, SPELLED[name])
-        case ast.ShapedTypeExpr(span, "tile", _, _):
-            cx.error(
-                "misplaced-type",
-                span,
-                "a tile is shared memory of the CTA, and not a parameter",
-                help="take a `tensor<T>[dims]`, and copy a slice of it into a tile",
-            )
-        case ast.ShapedTypeExpr(_, "tensor", element, dims):
-            extents = tuple(_dimension(cx, dim) for dim in dims)
-            stored = storage_type(cx, element)
-            known = tuple(extent for extent in extents if extent is not None)
-            if stored is not None and len(known) == len(extents):
-                names = tuple(dim.text if isinstance(dim, ast.Name) else None for dim in dims)
-                return pg.TensorType(stored, known, names)
-    return None
+    type_ = param.type
+    if isinstance(type_, ast.ScalarTypeExpr):
+        return scalar_type(cx, type_.span, SPELLED[type_.name])
+    if not isinstance(type_, ast.ShapedTypeExpr):
+        return None
+    if type_.constructor == "tile":
+        cx.error(
+            "misplaced-type",
+            type_.span,
+            "a tile is shared memory of the CTA, and not a parameter",
+            help="take a `tensor<T>[dims]`, and copy a slice of it into a tile",
+        )
+        return None
+    extents = [_dimension(cx, dim) for dim in type_.dims]
+    stored = storage_type(cx, type_.element)
+    known = tuple([extent for extent in extents if extent is not None])
+    if stored is None or len(known) != len(extents):
+        return None
+    names = tuple([dim.text if isinstance(dim, ast.Name) else None for dim in type_.dims])
+    return pg.TensorType(stored, known, names)
 
 
 def _dimension(cx: Context, node: ast.Name | ast.IntLit) -> Sym | None:
@@ -104,7 +106,7 @@ def resolve_aligned(cx: Context, header: Header, params: tuple[ast.Param, ...]) 
     """The promises of `@aligned`: checked now where both sides are known, else at launch."""
     aligned: dict[str, Sym] = {}
     first: dict[str, ast.Span] = {}
-    names = dimension_names(params)
+    names = dimension_names(params) if header.promises else {}
     for promise in header.promises:
         dim, unit = _promised_dimension(cx, promise, names), _unit(cx, promise)
         if dim is None or unit is None:

@@ -183,10 +183,10 @@ def statement_call(cx: Context, node: ast.Call, known: KnownFunction) -> tuple[a
         if name.text in scope.names:
             continue  # reported where the function is declared
         if isinstance(arg, ast.Name):
-            scope.names[name.text] = _alias(cx, name, arg)
+            scope.bind(name.text, _alias(cx, name, arg))
         elif name.text in known.facts.named:
             _needs_name(cx, known, name.text, arg)
-            scope.names[name.text] = Binding(None, name.span)
+            scope.bind(name.text, Binding(None, name.span))
         else:
             value = infer(cx, arg, PLAIN)
             cx.scope = scope

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from phobos_core.analysis import calls, collectives, expressions, runs
@@ -16,8 +15,9 @@ from phobos_core.analysis.header import declare_params, declare_search, resolve_
 from phobos_core.analysis.inlining import argument_rule
 from phobos_core.analysis.library import Library
 from phobos_core.analysis.statements import block
-from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Uniformity, infer
+from phobos_core.analysis.uniformity import EVERYTHING_UNIFORM, Inferred, Uniformity, infer
 from phobos_core.language.diagnostic import Diagnostic
+from phobos_core.language.records import dataclass
 from phobos_core.syntax import ast
 
 T = TypeVar("T")
@@ -50,13 +50,7 @@ def check_kernel(node: ast.Kernel, text: bytes, library: Library, options: Optio
     kernel: pg.CheckedKernel | None = None
     inferred = EVERYTHING_UNIFORM
     try:
-        kernel = _checked(cx, node)
-        if cx.per_thread:
-            whole = not any(diagnostic.severity == "error" for diagnostic in cx.diagnostics)
-            items = {name: known for name, (known, _) in library.texts.items()}
-            inferred = infer(kernel.body, {**items, "": text}, whole=whole)
-            kernel = replace(kernel, body=inferred.body)
-            cx.diagnostics.extend(inferred.diagnostics)
+        kernel, inferred = _checked(cx, node, text)
     except RecursionError:
         cx.error(
             "nesting-too-deep",
@@ -105,7 +99,7 @@ def _within(inner: ast.Span, outer: ast.Span) -> bool:
     return frame is outer.frame and outer.start <= inner.start and inner.end <= outer.end
 
 
-def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
+def _checked(cx: Context, node: ast.Kernel, text: bytes) -> tuple[pg.CheckedKernel, Inferred]:
     header: Header = read_attributes(cx, node.attributes)
     cx.threads = header.launch.threads
     cx.persistent = "persistent" in header.flags
@@ -114,7 +108,14 @@ def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
     aligned = resolve_aligned(cx, header, node.params)
     body = block(cx, node.body)
     registers = resolve_registers(cx, header)
-    return pg.CheckedKernel(
+    inferred = EVERYTHING_UNIFORM
+    if cx.per_thread:
+        whole = not any(diagnostic.severity == "error" for diagnostic in cx.diagnostics)
+        items = {name: known for name, (known, _) in cx.library.texts.items()}
+        inferred = infer(body, {**items, "": text}, whole=whole)
+        body = inferred.body
+        cx.diagnostics.extend(inferred.diagnostics)
+    kernel = pg.CheckedKernel(
         name=node.name.text,
         span=node.span,
         name_span=node.name.span,
@@ -133,3 +134,4 @@ def _checked(cx: Context, node: ast.Kernel) -> pg.CheckedKernel:
         body=body,
         requires=tuple(cx.requires.values()),
     )
+    return kernel, inferred

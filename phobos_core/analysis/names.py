@@ -15,7 +15,7 @@ MOST_SUGGESTIONS = 20
 
 def lookup(cx: Context, node: ast.Name) -> pg.Symbol | None:
     """The symbol that a name means here; None, reported once for each name, where it means none."""
-    binding = cx.scope.find(node.text)
+    binding = cx.scope.found.get(node.text)
     if binding is None or binding.function is not None:
         if first_unknown(cx, node):
             _unknown(cx, node, node.text if binding is None else binding.function or "")

@@ -91,8 +91,7 @@ def _not_whole(cx: Context, span: ast.Span, user: str, what: str, symbol: pg.Sym
 
 
 def _length(place: pg.Place) -> Sym:
-    [axis] = [axis for axis in place.axes or () if not axis.point]
-    return axis.extent
+    return next(axis.extent for axis in place.axes or () if not axis.point)
 
 
 def _within(cx: Context, span: ast.Span, place: pg.Place) -> None:
@@ -100,11 +99,12 @@ def _within(cx: Context, span: ast.Span, place: pg.Place) -> None:
     below = _shape_below(place)
     for axis, extent in zip(place.axes or (), below, strict=True):
         start = None if axis.point else value_of(cx, axis.start)
-        if start is None:
+        first = None if start is None else start.constant
+        if first is None:
             continue
-        end = start + axis.extent
-        first, last, bound = start.constant, end.constant, extent.constant
-        if first is not None and (first < 0 or (last is not None and bound is not None and last > bound)):
+        end = axis.extent + first
+        last, bound = end.constant, extent.constant
+        if first < 0 or (last is not None and bound is not None and last > bound):
             cx.error(
                 "out-of-bounds",
                 span,
@@ -148,15 +148,15 @@ def run_sum(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr 
         return None
     length = _length(runs[0])
     for other in runs[1:]:
-        message = f"the runs of one `sum` are of one length, and these are of `{length}` and `{_length(other)}`"
-        _same_length(cx, other.span, length, _length(other), message, runs[0])
+        _same_length(cx, other.span, length, _length(other), runs[0])
     type_ = INDEX if value.type.is_integer else F64 if value.type == F64 else F32
     return pg.RunSum(node.span, type_, convert(cx, value, type_), length)
 
 
-def _same_length(cx: Context, span: ast.Span, a: Sym, b: Sym, message: str, first: pg.Place) -> None:
-    related = (see(first.span, "the first run"),)
+def _same_length(cx: Context, span: ast.Span, a: Sym, b: Sym, first: pg.Place) -> None:
     if a != b:
+        message = f"the runs of one `sum` are of one length, and these are of `{a}` and `{b}`"
+        related = (see(first.span, "the first run"),)
         constrain(
             cx, "run-length", span, message, (a, b), lambda env: a.evaluate(env) == b.evaluate(env), related=related
         )
@@ -183,9 +183,9 @@ def word(cx: Context, node: ast.Call, builtin: Builtin, at: Site) -> pg.Expr | N
         cx.error("element-type", node.args[0].span, message, related=related)
         return None
     length = _length(place)
-    message = f"`word` takes a run of whole words, four bytes each, and this one has `{length}` bytes"
     span = node.args[0].span
     if length.constant is None or length.constant % 4:
+        message = f"`word` takes a run of whole words, four bytes each, and this one has `{length}` bytes"
         constrain(cx, "run-length", span, message, (length,), lambda env: length.evaluate(env) % 4 == 0)
     at_span = node.args[1].span if len(node.args) > 1 else span
     # The last byte of the word lies in the run.
@@ -207,10 +207,11 @@ def _position(cx: Context, node: ast.Expr, user: str) -> Sym | None:
 
 def _inside(cx: Context, span: ast.Span, position: Sym, length: Sym, what: str) -> bool:
     """Whether a position lies in a run; one that a configuration decides is checked for each."""
+    at, count = position.constant, length.constant
+    if at is not None and count is not None and 0 <= at < count:
+        return True
     message = f"{what} {position} is outside the run, whose length is {length}"
-    if position.constant is not None and length.constant is not None:
-        if 0 <= position.constant < length.constant:
-            return True
+    if at is not None and count is not None:
         cx.error("out-of-bounds", span, message)
         return False
     constrain(

@@ -20,6 +20,8 @@ from phobos_core.analysis.walk import has_effects
 from phobos_core.language.types import INDEX, ScalarType
 from phobos_core.syntax import ast
 
+# What may be a constant index.
+_FOLLOWED = (pg.Const, pg.SymConst, pg.Unary, pg.Binary, pg.ScalarRead)
 MEMORY = (pg.SymbolKind.TENSOR, pg.SymbolKind.TILE, pg.SymbolKind.VIEW)
 
 
@@ -61,7 +63,7 @@ def place_of(cx: Context, node: ast.Index) -> pg.Place | None:
         return None
     if base.axes is not None:
         axes = [_moved(outer, inner) for outer, inner in zip(base.axes, axes, strict=True)]
-    return pg.Place(node.span, base.root, base.element, tuple(axis.extent for axis in axes), tuple(axes), base.flat)
+    return pg.Place(node.span, base.root, base.element, tuple([axis.extent for axis in axes]), tuple(axes), base.flat)
 
 
 def _moved(outer: pg.Axis, inner: pg.Axis) -> pg.Axis:
@@ -179,8 +181,8 @@ def _wrong_rank(cx: Context, node: ast.Index, base: pg.Place) -> None:
 def index_value(cx: Context, node: ast.Expr, what: str) -> pg.Expr | None:
     """An integer expression as an index."""
     value = infer(cx, node, PLAIN)
-    if value is None:
-        return None
+    if value is None or value.type is INDEX:
+        return value
     if not isinstance(value.type, ScalarType):
         cx.error("index-type", node.span, f"{what} is a scalar, and this is `{type_text(value.type)}`")
         return None
@@ -196,24 +198,23 @@ def index_value(cx: Context, node: ast.Expr, what: str) -> pg.Expr | None:
 
 
 def _axis(cx: Context, subscript: ast.Subscript, below: Sym, base: pg.Place) -> pg.Axis | None:
-    match subscript:
-        case ast.PointSub(span, index):
-            start = index_value(cx, index, "an index")
-            if start is None:
-                return None
-            if not isinstance(start, pg.Load):
-                _in_bounds(cx, span, start, below, base)
-            return pg.Axis(start, ONE, True, False)
-        case ast.SpanSub(span, first, length):
-            start = index_value(cx, first, "the start of a span")
-            count = index_value(cx, length, "the length of a span")
-            if start is None or count is None:
-                return None
-            return _sliced(cx, span, start, count, count)
-        case ast.RangeSub(span, None, None):
-            return pg.Axis(pg.Const(span, INDEX, 0), below, False, True)
-        case ast.RangeSub(span, first_or_none, end):
-            return _range(cx, span, first_or_none, end, below)
+    span = subscript.span
+    if isinstance(subscript, ast.PointSub):
+        start = index_value(cx, subscript.index, "an index")
+        if start is None:
+            return None
+        if not isinstance(start, pg.Load):
+            _in_bounds(cx, span, start, below, base)
+        return pg.Axis(start, ONE, True, False)
+    if isinstance(subscript, ast.SpanSub):
+        start = index_value(cx, subscript.start, "the start of a span")
+        count = index_value(cx, subscript.length, "the length of a span")
+        if start is None or count is None:
+            return None
+        return _sliced(cx, span, start, count, count)
+    if subscript.start is None and subscript.end is None:
+        return pg.Axis(pg.Const(span, INDEX, 0), below, False, True)
+    return _range(cx, span, subscript.start, subscript.end, below)
 
 
 def _range(cx: Context, span: ast.Span, first: ast.Expr | None, end: ast.Expr | None, below: Sym) -> pg.Axis | None:
@@ -274,7 +275,7 @@ def positive(cx: Context, span: ast.Span, value: Sym, code: str, rule: str) -> b
 def _in_bounds(cx: Context, span: ast.Span, start: pg.Expr, below: Sym, base: pg.Place) -> None:
     """A constant point outside a constant extent: points are not masked."""
     extent = below.constant
-    if extent is None or not isinstance(start, (pg.Const, pg.SymConst, pg.Unary, pg.Binary, pg.ScalarRead)):
+    if extent is None or not isinstance(start, _FOLLOWED):
         return
     value = value_of(cx, start)
     index = value.constant if value is not None else None

@@ -8,6 +8,7 @@ immutable scalar binding) or a division, remainder, minimum or maximum that does
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import field
 from typing import TypeAlias
 
 from phobos_core.language.records import dataclass
@@ -15,16 +16,17 @@ from phobos_core.language.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """`op(lhs, rhs)` with op one of "/", "%", "min", "max", kept whole."""
+    """`op(lhs, rhs)` with op one of "/", "%", "min", "max", kept whole. `text` is how it is written, and sorted by;
+    `size` counts it and all that is in it."""
 
     op: str
     lhs: Sym
     rhs: Sym
+    text: str = field(compare=False)
+    size: int = field(compare=False)
 
     def __str__(self) -> str:
-        if self.op in ("min", "max"):
-            return f"{self.op}({self.lhs}, {self.rhs})"
-        return f"{_grouped(self.lhs)} {self.op} {_grouped(self.rhs)}"
+        return self.text
 
 
 Atom: TypeAlias = str | Opaque
@@ -45,6 +47,15 @@ class Sym:
         if len(self.terms) == 1 and not self.terms[0][0]:
             return self.terms[0][1]
         return None
+
+    @property
+    def size(self) -> int:
+        """The number of terms and atoms."""
+        count = len(self.terms)
+        for monomial, _ in self.terms:
+            for atom in monomial:
+                count += 1 if isinstance(atom, str) else atom.size
+        return count
 
     @property
     def names(self) -> frozenset[str]:
@@ -77,9 +88,7 @@ class Sym:
         return self + sym(other) * -1
 
     def __mul__(self, other: Sym | int) -> Sym:
-        return _from_terms(
-            [(tuple(sorted((*a, *b), key=_atom_key)), x * y) for a, x in self.terms for b, y in sym(other).terms]
-        )
+        return _from_terms([(_product(a, b), x * y) for a, x in self.terms for b, y in sym(other).terms])
 
     def __str__(self) -> str:
         match self.terms:
@@ -98,13 +107,11 @@ class Sym:
 
 def sym(value: Sym | int | str) -> Sym:
     """The `Sym` of an integer or of a name."""
-    match value:
-        case Sym():
-            return value
-        case int():
-            return Sym((((), value),)) if value else Sym(())
-        case str():
-            return Sym((((value,), 1),))
+    if isinstance(value, Sym):
+        return value
+    if isinstance(value, int):
+        return Sym((((), value),)) if value else Sym(())
+    return Sym((((value,), 1),))
 
 
 def divide(lhs: Sym, rhs: Sym) -> Sym:
@@ -156,7 +163,12 @@ def _opaque(op: str, lhs: Sym, rhs: Sym) -> Sym:
     a, b = lhs.constant, rhs.constant
     if a is not None and b is not None and not (b == 0 and op in "/%"):
         return sym(FOLD[op](a, b))
-    return Sym((((Opaque(op, lhs, rhs),), 1),))
+    text = f"{op}({lhs}, {rhs})" if op in ("min", "max") else f"{_grouped(lhs)} {op} {_grouped(rhs)}"
+    return Sym((((Opaque(op, lhs, rhs, text, 1 + lhs.size + rhs.size),), 1),))
+
+
+def _product(a: Monomial, b: Monomial) -> Monomial:
+    return tuple(sorted((*a, *b), key=_atom_key)) if a and b else a or b
 
 
 def _from_terms(terms: list[tuple[Monomial, int]]) -> Sym:
@@ -171,7 +183,7 @@ def _from_terms(terms: list[tuple[Monomial, int]]) -> Sym:
 
 
 def _atom_key(atom: Atom) -> str:
-    return atom if isinstance(atom, str) else f"~{atom}"
+    return atom if isinstance(atom, str) else f"~{atom.text}"
 
 
 def _grouped(value: Sym) -> str:

@@ -14,6 +14,7 @@ from phobos_core.analysis import program as p
 Node: TypeAlias = p.Stmt | p.Expr | p.Place | p.Axis
 
 _NODES = (*get_args(p.Stmt), *get_args(p.Expr), p.Place, p.Axis)
+_FIELDS = {kind: tuple(field.name for field in fields(kind)) for kind in _NODES}
 
 
 def walk(roots: Sequence[Node]) -> Iterator[Node]:
@@ -30,8 +31,8 @@ def has_effects(expr: p.Expr) -> bool:
 
 
 def _children(node: Node) -> Iterator[Node]:
-    for field in fields(node):
-        value = getattr(node, field.name)
+    for name in _FIELDS[type(node)]:
+        value = getattr(node, name)
         for item in value if isinstance(value, tuple) else (value,):
             if isinstance(item, _NODES):
                 yield item

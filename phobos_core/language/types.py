@@ -6,7 +6,7 @@ option of the compilation, so it has no fixed `bits` here: `bits` is its default
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 
@@ -18,28 +18,32 @@ class Kind(Enum):
     BOOL = "bool"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ScalarType:
+    """One of those below: there are no others, so they are compared by identity. `is_integer` says that a type takes
+    part in integer arithmetic: signed integers and index, not unsigned storage."""
+
     name: str
     kind: Kind
     bits: int
+    is_float: bool = field(init=False, repr=False)
+    is_integer: bool = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "is_float", self.kind is Kind.FLOAT)
+        object.__setattr__(self, "is_integer", self.kind in (Kind.INT, Kind.INDEX))
 
     @property
     def bytes(self) -> int:
         """Size in memory; `bool` takes a byte."""
         return max(self.bits // 8, 1)
 
-    @property
-    def is_float(self) -> bool:
-        return self.kind is Kind.FLOAT
-
-    @property
-    def is_integer(self) -> bool:
-        """Takes part in integer arithmetic: signed integers and index, not unsigned storage."""
-        return self.kind in (Kind.INT, Kind.INDEX)
-
     def __str__(self) -> str:
         return self.name
+
+    def __reduce__(self) -> str:
+        """A copy, in another process too, is the constant of that name."""
+        return self.name.upper()
 
 
 F16 = ScalarType("f16", Kind.FLOAT, 16)

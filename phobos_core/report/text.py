@@ -6,12 +6,15 @@ In: a `KernelReport`. Out: text. `full` says all; `concise` is one line for logs
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from phobos_core.language.targets import TARGETS
 from phobos_core.report.accesses.text import summary
-from phobos_core.report.model import KernelReport, Tile
-from phobos_core.report.sass.model import Code
 from phobos_core.report.style import Style
+
+if TYPE_CHECKING:
+    from phobos_core.report.model import KernelReport, Tile
+    from phobos_core.report.sass.model import Code
 
 _HEAD = 11
 

@@ -347,7 +347,8 @@ Item: TypeAlias = Kernel | Function
 
 @dataclass(frozen=True, slots=True)
 class PlacedItem:
-    """`offset` is where the item's first byte stands in the file."""
+    """`offset` is where the item's first byte stands in the file, `text` what the item is in it."""
 
     offset: int
     item: Item
+    text: bytes

@@ -55,10 +55,12 @@ def too_deep(span: Span) -> Diagnostic:
 
 def int_literal(span: Span, text: str, report: Report) -> IntLit | ErrorExpr:
     # The length first: Python refuses to convert thousands of digits.
-    if (len(text) > 19 and len(text.lstrip("0")) > 19) or int(text) > MAX_INT:
-        report(error("literal-too-large", span, f"an integer literal is at most {MAX_INT}, a signed 64-bit one"))
-        return ErrorExpr(span)
-    return IntLit(span, int(text))
+    if len(text) <= 19 or len(text.lstrip("0")) <= 19:
+        value = int(text)
+        if value <= MAX_INT:
+            return IntLit(span, value)
+    report(error("literal-too-large", span, f"an integer literal is at most {MAX_INT}, a signed 64-bit one"))
+    return ErrorExpr(span)
 
 
 def float_literal(span: Span, text: str, report: Report) -> FloatLit | ErrorExpr:
@@ -84,17 +86,18 @@ def scalar_type(span: Span, name: str, report: Report) -> ScalarTypeExpr | Error
 
 def shaped_type(span: Span, constructor: Name, element: Name, dims: tuple[Expr, ...], report: Report) -> TypeExpr:
     scalar = scalar_type(element.span, element.text, report)
-    names_and_ints = tuple(dim for dim in dims if isinstance(dim, Name | IntLit))
-    for dim in dims:
-        if not isinstance(dim, Name | IntLit | ErrorExpr):
-            report(
-                error(
-                    "syntax-error",
-                    dim.span,
-                    "a dimension is a name or an integer literal",
-                    "bind the value with `let` before, and use its name here",
+    names_and_ints = tuple([dim for dim in dims if isinstance(dim, (Name, IntLit))])
+    if len(names_and_ints) != len(dims):
+        for dim in dims:
+            if not isinstance(dim, Name | IntLit | ErrorExpr):
+                report(
+                    error(
+                        "syntax-error",
+                        dim.span,
+                        "a dimension is a name or an integer literal",
+                        "bind the value with `let` before, and use its name here",
+                    )
                 )
-            )
     kind: Literal["tensor", "tile"]
     match constructor.text:
         case "tensor":

@@ -1,8 +1,8 @@
 """One top-level node of a tree-sitter tree without syntax errors -> its typed syntax tree.
 
 Why it is written as it is: each attribute read from a node is a call into C, and a check of a file spends most
-of its parsing time here. So children are read as one list, nodes are told apart by numeric kind, and operators
-are sliced from the text instead of visited.
+of its parsing time here. So children are read as one list, nodes are told apart by numeric kind, and names, half of all
+nodes, are made where they are met.
 """
 
 from __future__ import annotations
@@ -69,6 +69,7 @@ def kind_id(name: str) -> int:
 
 
 COMMENT = kind_id("comment")
+IDENTIFIER = kind_id("identifier")
 KERNEL = kind_id("kernel_definition")
 ATTRIBUTE = kind_id("attribute")
 ATTRIBUTE_ARGUMENTS = kind_id("attribute_arguments")
@@ -108,17 +109,6 @@ class _Converter:
         base = self.base
         return self.text[node.start_byte - base : node.end_byte - base]
 
-    def operator(self, node: Node, before: Span, after: Span) -> tuple[str, Span]:
-        """What stands between two operands; a comment there is the rare case."""
-        start, end = before.end, after.start
-        between = self.text[start:end]
-        op = between.strip()
-        if "/" in op and op not in ("/", "/="):
-            found = cast(Node, node.child_by_field_name("operator"))
-            return self.slice(found), self.span(found)
-        start += between.index(op)
-        return op, Span(start, start + len(op))
-
     def too_deep(self, span: Span) -> None:
         if not self.cut_off:
             self.report(build.too_deep(span))
@@ -131,9 +121,9 @@ class _Converter:
         name, params, body = children[-3:]
         return Kernel(
             self.span(node),
-            tuple(self.attribute(child) for child in children[:-3]),
+            tuple([self.attribute(child) for child in children[:-3]]),
             self.name(name),
-            tuple(self.param(child) for child in code(params)),
+            tuple([self.param(child) for child in code(params)]),
             self.block(body),
         )
 
@@ -142,7 +132,7 @@ class _Converter:
         return Function(
             self.span(node),
             self.name(name),
-            tuple(self.name(child) for child in code(params)),
+            tuple([self.name(child) for child in code(params)]),
             self.block(body) if body.kind_id == BLOCK else self.expr(body),
         )
 
@@ -153,17 +143,17 @@ class _Converter:
     def attribute(self, node: Node) -> Attribute:
         name, *rest = code(node)
         args = [self.attribute_argument(child) for child in code(rest[0])] if rest else []
-        return Attribute(self.span(node), self.name(name), tuple(arg for arg in args if arg))
+        return Attribute(self.span(node), self.name(name), tuple([arg for arg in args if arg]))
 
     def attribute_argument(self, node: Node) -> AttrArg | None:
         span = self.span(node)
         kind = node.kind_id
         if kind == SEARCH_ARGUMENT:
-            name, choices = code(node)
-            values = [build.choice(self.expr(child), self.report) for child in code(choices)]
-            return SearchArg(span, self.name(name), tuple(value for value in values if value))
+            name, choices = parts(node, 2)
+            values = [build.choice(value, self.report) for value in self.exprs(choices)]
+            return SearchArg(span, self.name(name), tuple([value for value in values if value]))
         if kind == KEYWORD_ARGUMENT:
-            name, value_node = code(node)
+            name, value_node = parts(node, 2)
             value = build.attribute_value(self.expr(value_node), self.report)
             return KeywordArg(span, self.name(name), value) if value else None
         value = build.attribute_value(self.expr(node), self.report)
@@ -172,12 +162,12 @@ class _Converter:
     def type(self, node: Node) -> TypeExpr:
         if node.kind_id == SCALAR_TYPE:
             return build.scalar_type(self.span(node), self.slice(node), self.report)
-        constructor, element, dims = code(node)
+        constructor, element, dims = parts(node, 3)
         return build.shaped_type(
             self.span(node),
             self.name(constructor),
             self.name(element),
-            tuple(self.expr(child) for child in code(dims)),
+            self.exprs(dims),
             self.report,
         )
 
@@ -195,38 +185,37 @@ class _Converter:
             for child in node.named_children:
                 statement = convert_statement(child.kind_id)
                 if statement:  # else a comment
-                    body.append(statement(self, child))
+                    body.append(statement(self, child, self.span(child)))
         self.depth -= 1
         return Block(self.span(node), tuple(body))
 
-    def let(self, node: Node) -> Let:
-        name, *types, value = code(node)
+    def let(self, node: Node, span: Span) -> Let:
+        name, *types, value = parts(node, 2)
         return Let(
-            self.span(node),
+            span,
             self.name(name),
             self.type(types[0]) if types else None,
             self.expr(value),
         )
 
-    def var(self, node: Node) -> Var:
-        name, *rest = code(node)
+    def var(self, node: Node, span: Span) -> Var:
+        name, *rest = parts(node, 2)
         declared = self.type(rest.pop(0)) if rest[0].kind_id in (SCALAR_TYPE, SHAPED_TYPE) else None
-        return Var(self.span(node), self.name(name), declared, self.expr(rest[0]) if rest else None)
+        return Var(span, self.name(name), declared, self.expr(rest[0]) if rest else None)
 
-    def assign(self, node: Node) -> Assign | ErrorStmt:
-        left, right = parts(node, 2)
+    def assign(self, node: Node, span: Span) -> Assign | ErrorStmt:
+        left, op, right = operands(node)
         written, value = self.expr(left), self.expr(right)
         target = build.target(written, self.span(left), self.report)
         if target is None:
-            return ErrorStmt(self.span(node))
-        op, _ = self.operator(node, self.span(left), self.span(right))
-        return Assign(self.span(node), target, op, value)
+            return ErrorStmt(span)
+        return Assign(span, target, self.slice(op), value)
 
-    def for_(self, node: Node) -> For:
+    def for_(self, node: Node, span: Span) -> For:
         field = node.child_by_field_name
         unroll, step = field("unroll"), field("step")
         return For(
-            self.span(node),
+            span,
             self.expr(unroll) if unroll else None,
             self.name(cast(Node, field("variable"))),
             self.expr(cast(Node, field("start"))),
@@ -235,14 +224,14 @@ class _Converter:
             self.block(cast(Node, field("body"))),
         )
 
-    def while_(self, node: Node) -> While:
+    def while_(self, node: Node, span: Span) -> While:
         condition, body = parts(node, 2)
-        return While(self.span(node), self.expr(condition), self.block(body))
+        return While(span, self.expr(condition), self.block(body))
 
-    def if_(self, node: Node) -> If:
-        condition, then, *rest = code(node)
+    def if_(self, node: Node, span: Span) -> If:
+        condition, then, *rest = parts(node, 2)
         self.depth += 1
-        result = If(self.span(node), self.expr(condition), self.block(then), self.orelse(rest))
+        result = If(span, self.expr(condition), self.block(then), self.orelse(rest))
         self.depth -= 1
         return result
 
@@ -252,107 +241,119 @@ class _Converter:
             return None
         if rest[0].kind_id == BLOCK:
             return self.block(rest[0])
-        if self.depth < build.MAX_DEPTH:
-            return self.if_(rest[0])
         span = self.span(rest[0])
+        if self.depth < build.MAX_DEPTH:
+            return self.if_(rest[0], span)
         self.too_deep(span)
         return Block(span, (ErrorStmt(span),))
 
-    def jump(self, node: Node) -> Jump:
-        return Jump(self.span(node), cast(Literal["break", "continue", "return"], self.slice(node)))
+    def jump(self, node: Node, span: Span) -> Jump:
+        return Jump(span, cast(Literal["break", "continue", "return"], self.slice(node)))
 
-    def expression_statement(self, node: Node) -> ExprStmt:
+    def expression_statement(self, node: Node, span: Span) -> ExprStmt:
         (value,) = parts(node, 1)
-        return ExprStmt(self.span(node), self.expr(value))
+        return ExprStmt(span, self.expr(value))
 
     # Expressions
 
     def expr(self, node: Node) -> Expr:
-        self.depth += 1
-        if self.depth > build.MAX_DEPTH:
-            span = self.span(node)
+        kind, base = node.kind_id, self.base
+        start, end = node.start_byte - base, node.end_byte - base
+        span = new_span(Span, (start, end, None, None))
+        if self.depth == build.MAX_DEPTH:
             self.too_deep(span)
-            result: Expr = ErrorExpr(span)
-        else:
-            result = EXPRESSIONS[node.kind_id](self, node)
+            return ErrorExpr(span)
+        if kind == IDENTIFIER:
+            return Name(span, self.text[start:end])
+        self.depth += 1
+        result = EXPRESSIONS[kind](self, node, span)
         self.depth -= 1
         return result
+
+    def exprs(self, node: Node) -> tuple[Expr, ...]:
+        """The expressions of a list."""
+        return tuple([self.expr(child) for child in node.named_children if child.kind_id != COMMENT])
 
     def name(self, node: Node) -> Name:
         base = self.base
         start, end = node.start_byte - base, node.end_byte - base
         return Name(new_span(Span, (start, end, None, None)), self.text[start:end])
 
-    def integer(self, node: Node) -> Expr:
-        return build.int_literal(self.span(node), self.slice(node), self.report)
+    def integer(self, node: Node, span: Span) -> Expr:
+        return build.int_literal(span, self.text[span.start : span.end], self.report)
 
-    def float_(self, node: Node) -> Expr:
-        return build.float_literal(self.span(node), self.slice(node), self.report)
+    def float_(self, node: Node, span: Span) -> Expr:
+        return build.float_literal(span, self.slice(node), self.report)
 
-    def boolean(self, node: Node) -> BoolLit:
-        return BoolLit(self.span(node), self.slice(node) == "true")
+    def boolean(self, node: Node, span: Span) -> BoolLit:
+        return BoolLit(span, self.slice(node) == "true")
 
-    def ctx_field(self, node: Node) -> CtxField:
-        return CtxField(self.span(node), ".".join([self.slice(child) for child in code(node)]))
+    def ctx_field(self, node: Node, span: Span) -> CtxField:
+        return CtxField(span, ".".join([self.slice(child) for child in code(node)]))
 
-    def parenthesized(self, node: Node) -> Expr:
+    def parenthesized(self, node: Node, span: Span) -> Expr:
         (inner,) = parts(node, 1)
         return self.expr(inner)
 
-    def unary(self, node: Node) -> Unary:
+    def unary(self, node: Node, span: Span) -> Unary:
         (operand,) = parts(node, 1)
-        span = self.span(node)
         return Unary(span, self.text[span.start], self.expr(operand))
 
-    def binary(self, node: Node) -> Binary:
-        left, right = parts(node, 2)
-        op, op_span = self.operator(node, self.span(left), self.span(right))
-        return Binary(self.span(node), op, op_span, self.expr(left), self.expr(right))
-
-    def index(self, node: Node) -> Index:
-        base, subscripts = parts(node, 2)
-        return Index(
-            self.span(node),
-            self.expr(base),
-            tuple([SUBSCRIPTS[child.kind_id](self, child) for child in code(subscripts)]),
+    def binary(self, node: Node, span: Span) -> Binary:
+        left, op, right = operands(node)
+        base = self.base
+        start, end = op.start_byte - base, op.end_byte - base
+        return Binary(
+            span,
+            self.text[start:end],
+            new_span(Span, (start, end, None, None)),
+            self.expr(left),
+            self.expr(right),
         )
 
-    def point(self, node: Node) -> PointSub:
-        (index,) = parts(node, 1)
-        return PointSub(self.span(node), self.expr(index))
+    def index(self, node: Node, span: Span) -> Index:
+        base, subscripts = parts(node, 2)
+        return Index(
+            span,
+            self.expr(base),
+            tuple([SUBSCRIPTS[child.kind_id](self, child, self.span(child)) for child in code(subscripts)]),
+        )
 
-    def range(self, node: Node) -> RangeSub:
+    def point(self, node: Node, span: Span) -> PointSub:
+        (index,) = parts(node, 1)
+        return PointSub(span, self.expr(index))
+
+    def range(self, node: Node, span: Span) -> RangeSub:
         bounds = code(node)
-        span = self.span(node)
         if len(bounds) == 1 and self.text[span.start] == ":":
             return RangeSub(span, None, self.expr(bounds[0]))
         start, end, *_ = [*(self.expr(bound) for bound in bounds), None, None]
         return RangeSub(span, start, end)
 
-    def span_subscript(self, node: Node) -> SpanSub:
+    def span_subscript(self, node: Node, span: Span) -> SpanSub:
         start, length = parts(node, 2)
-        return SpanSub(self.span(node), self.expr(start), self.expr(length))
+        return SpanSub(span, self.expr(start), self.expr(length))
 
-    def call(self, node: Node) -> Call:
+    def call(self, node: Node, span: Span) -> Call:
         callee, arguments = parts(node, 2)
         return Call(
-            self.span(node),
+            span,
             self.expr(callee),
-            tuple([self.expr(child) for child in code(arguments)]),
+            self.exprs(arguments),
         )
 
-    def collective(self, node: Node) -> Collective:
+    def collective(self, node: Node, span: Span) -> Collective:
         field = node.child_by_field_name
         mode = cast(Literal["over", "from", "xor", "down", "up"], self.slice(cast(Node, field("mode"))))
         operand = self.expr(cast(Node, field("operand")))
         width = field("width")
         return Collective(
-            self.span(node),
+            span,
             self.name(cast(Node, field("operation"))),
             mode,
             operand,
             self.expr(width) if width else None,
-            tuple([self.expr(child) for child in code(cast(Node, field("arguments")))]),
+            self.exprs(cast(Node, field("arguments"))),
         )
 
 
@@ -362,17 +363,22 @@ def code(node: Node) -> list[Node]:
 
 
 def parts(node: Node, count: int) -> list[Node]:
-    """The same for a node that has `count` of them: if it has no more children, none is a comment."""
+    """The same for a node that has `count` of them at least: if it has no more children, none is a comment."""
     children = node.named_children
     return children if len(children) == count else code(node)
 
 
-_ToExpr: TypeAlias = Callable[[_Converter, Node], Expr]
-_ToStmt: TypeAlias = Callable[[_Converter, Node], Stmt]
-_ToSubscript: TypeAlias = Callable[[_Converter, Node], Subscript]
+def operands(node: Node) -> list[Node]:
+    """Of a node that is two operands with a token between them, all three."""
+    children = node.children
+    return children if len(children) == 3 else [child for child in children if child.kind_id != COMMENT]
+
+
+_ToExpr: TypeAlias = Callable[[_Converter, Node, Span], Expr]
+_ToStmt: TypeAlias = Callable[[_Converter, Node, Span], Stmt]
+_ToSubscript: TypeAlias = Callable[[_Converter, Node, Span], Subscript]
 
 EXPRESSIONS: dict[int, _ToExpr] = {
-    kind_id("identifier"): _Converter.name,
     kind_id("integer"): _Converter.integer,
     kind_id("float"): _Converter.float_,
     kind_id("boolean"): _Converter.boolean,

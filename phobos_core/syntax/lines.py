@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
-from itertools import takewhile
+from itertools import accumulate, takewhile
 from typing import Literal, NamedTuple, TypeAlias
 
 Encoding: TypeAlias = Literal["utf-8", "utf-16", "utf-32"]
@@ -30,8 +30,10 @@ class LineIndex:
 
     def __post_init__(self) -> None:
         if not self.starts:
-            starts = (0, *(match.end() for match in _LINE_END.finditer(self.text)))
-            object.__setattr__(self, "starts", starts)
+            lines = self.text.splitlines(keepends=True)
+            if lines and not lines[-1].endswith((b"\n", b"\r")):
+                lines.pop()
+            object.__setattr__(self, "starts", (0, *accumulate(map(len, lines))))
 
     def edited(self, start: int, end: int, replacement: bytes) -> LineIndex:
         """The index of the text with the bytes from `start` to `end` replaced. Only lines near them are looked for."""
@@ -43,11 +45,15 @@ class LineIndex:
         low, high = self.starts[first - 1], min(end + 1 + moved, len(text))
         ends = (match.end() for match in _LINE_END.finditer(text, low))
         found = takewhile(lambda place: place <= high, ends)
-        return LineIndex(text, (*self.starts[:first], *found, *[place + moved for place in self.starts[last:]]))
+        return LineIndex(text, (*self.starts[:first], *found, *map(moved.__add__, self.starts[last:])))
+
+    def line_of(self, offset: int) -> int:
+        """The number of the line that an offset is in."""
+        return max(bisect_right(self.starts, offset) - 1, 0)
 
     def position(self, offset: int, encoding: Encoding = "utf-8") -> Position:
         offset = min(max(offset, 0), len(self.text))
-        line = bisect_right(self.starts, offset) - 1
+        line = self.line_of(offset)
         before = self.text[self.starts[line] : offset]
         return Position(line, len(before) if encoding == "utf-8" else _units(before, encoding))
 

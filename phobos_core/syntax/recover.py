@@ -58,7 +58,8 @@ def recover(text: bytes) -> tuple[tuple[PlacedItem, ...], tuple[Diagnostic, ...]
         if height(item) > build.MAX_DEPTH:
             s.too_deep(item.name.span)
             continue
-        items.append(PlacedItem(start, moved(item, -start)))
+        item = moved(item, -start)
+        items.append(PlacedItem(start, item, text[start : start + item.span.end]))
     return tuple(items), tuple(sorted(s.diagnostics, key=lambda diagnostic: diagnostic.start))
 
 

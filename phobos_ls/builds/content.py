@@ -68,7 +68,7 @@ def _items(snapshot: Snapshot, kernel: PlacedKernel) -> Iterator[Item]:
 
 
 def _item(snapshot: Snapshot, name: str, start: int, end: int) -> Item:
-    return Item(name, start, end, snapshot.lines.position(start).line, snapshot.lines.position(end).line)
+    return Item(name, start, end, snapshot.lines.line_of(start), snapshot.lines.line_of(end))
 
 
 def key_of(content: Content, settings: Settings, target: str, config: Mapping[str, int]) -> Key:

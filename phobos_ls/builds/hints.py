@@ -8,14 +8,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import groupby
+from typing import TYPE_CHECKING
 
-from phobos_core.report.accesses.model import MemoryAccess
 from phobos_core.report.accesses.text import described as access_described
-from phobos_core.report.model import Decision, KernelReport, Tile
 from phobos_core.report.text import bindings
 from phobos_ls.builds import words
 from phobos_ls.builds.work import Build
 from phobos_ls.settings import HintCategory
+
+if TYPE_CHECKING:
+    from phobos_core.report.accesses.model import MemoryAccess
+    from phobos_core.report.model import Decision, KernelReport, Tile
 
 # The operations that contract, as decisions name them.
 _CONTRACTIONS = frozenset({"dot", "dot_t", "dp4a", "warp_partial", "@tensorcore"})

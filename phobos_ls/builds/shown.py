@@ -10,7 +10,6 @@ Used on the document's strand.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -94,14 +93,14 @@ class ShownBuilds:
     def update(self, snapshot: Snapshot, known: Callable[[Key], Known | None], built: Collection[str]) -> list[Shown]:
         """`built` are the names of kernels that a build may be known of."""
         names = snapshot.line_names.numbers
-        places = {name: line for line, name in enumerate(names)}
+        places = snapshot.line_names.places
         entries: dict[tuple[int, int], Entry] = {}
         found: dict[tuple[int, int], tuple[PlacedKernel, bool]] = {}
-        on_line: Counter[int] = Counter()
+        last, number = -1, 0
         for kernel in snapshot.kernels():
-            line = snapshot.lines.position(kernel.offset + kernel.ast.name.span.start).line
-            place = (names[line], on_line[line])
-            on_line[line] += 1
+            line = snapshot.lines.line_of(kernel.offset + kernel.ast.name.span.start)
+            last, number = line, number + 1 if line == last else 0
+            place = (names[line], number)
             entry, fresh = self._entries.get(place), False
             if kernel.kernel is not None and kernel.ast.name.text in built:
                 content = content_of(snapshot, kernel)

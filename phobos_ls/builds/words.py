@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 from phobos_core.language.targets import TARGETS
 from phobos_core.report import text
-from phobos_core.report.model import KernelReport
 from phobos_core.report.occupancy import BlockUse, Occupancy, occupancy
 from phobos_ls.builds.work import Build
+
+if TYPE_CHECKING:
+    from phobos_core.report.model import KernelReport
 
 
 def summary(build: Build) -> str:

@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from phobos_core.language.diagnostic import Diagnostic
-from phobos_core.report.model import KernelReport
-from phobos_core.report.sass.listing import Listing
 from phobos_core.toolchain import ptxas
+
+if TYPE_CHECKING:
+    from phobos_core.report.model import KernelReport
+    from phobos_core.report.sass.listing import Listing
 
 # A build in the background that takes longer than this is of no use to anyone who types.
 ASSEMBLER_SECONDS = 20.0

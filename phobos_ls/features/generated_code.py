@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from phobos_core.analysis import PlacedKernel
 from phobos_core.language.targets import TARGETS
-from phobos_core.report.model import KernelReport
 from phobos_core.report.sass.beside import by_address
-from phobos_core.report.sass.listing import Listing
 from phobos_core.report.text import bindings
 from phobos_ls.builds import words
 from phobos_ls.builds.builder import WorkFailed
@@ -25,6 +23,10 @@ from phobos_ls.lifecycle import Refused
 from phobos_ls.session import Session
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.table import Later
+
+if TYPE_CHECKING:
+    from phobos_core.report.model import KernelReport
+    from phobos_core.report.sass.listing import Listing
 
 Json: TypeAlias = dict[str, Any]
 _FILE = re.compile(r"^\s*\.file\s+(\d+)\b")

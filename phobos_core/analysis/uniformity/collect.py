@@ -16,6 +16,7 @@ from phobos_core.analysis.uniformity.graph import START, Graph, Source, Use
 from phobos_core.language.builtins import Scope
 from phobos_core.language.context import CTX_FIELDS, Variation
 from phobos_core.language.targets import LANES
+from phobos_core.language.types import ScalarType
 from phobos_core.syntax.ast import Span
 
 ScalarRule: TypeAlias = "Callable[[Collector, Any], None]"
@@ -161,26 +162,57 @@ FAR = 1 << 64
 
 def bounds(c: Collector, expr: pg.Expr) -> tuple[int, int]:
     """The least and the greatest value of an integer, as far as the expression itself says."""
-    match expr:
-        case pg.Const(_, _, int(value)):
-            return value, value
-        case pg.SymConst(_, _, symbolic) if symbolic.constant is not None:
-            return symbolic.constant, symbolic.constant
-        case pg.ScalarRead(_, _, symbol):
-            return c.ranges.get(symbol, (-FAR, FAR))
-        case pg.CtxRead(_, _, field):
-            return 0, LANES - 1 if field == "lane" else FAR
-        case pg.Collective(_, _, "argmax", "lane"):
-            return 0, LANES - 1
-        case pg.Convert(_, type_, operand) if type_.is_integer and type_.bits >= 32:  # type: ignore[union-attr]
-            return bounds(c, operand)
-        case pg.Binary(_, _, "&", lhs, rhs):
-            masks = [high for low, high in (bounds(c, lhs), bounds(c, rhs)) if low >= 0]
-            return (0, min(masks)) if masks else (-FAR, FAR)
-        case pg.Binary(_, _, "%", lhs, rhs):
-            (low, _), (least, most) = bounds(c, lhs), bounds(c, rhs)
-            return (0 if low >= 0 else 1 - most, most - 1) if least > 0 else (-FAR, FAR)
+    rule = BOUNDS.get(type(expr))
+    return (-FAR, FAR) if rule is None else rule(c, expr)
+
+
+def _constant(c: Collector, expr: pg.Const) -> tuple[int, int]:
+    value = expr.value
+    return (value, value) if isinstance(value, int) else (-FAR, FAR)
+
+
+def _symbolic(c: Collector, expr: pg.SymConst) -> tuple[int, int]:
+    value = expr.value.constant
+    return (-FAR, FAR) if value is None else (value, value)
+
+
+def _range(c: Collector, expr: pg.ScalarRead) -> tuple[int, int]:
+    return c.ranges.get(expr.symbol, (-FAR, FAR))
+
+
+def _field(c: Collector, expr: pg.CtxRead) -> tuple[int, int]:
+    return 0, LANES - 1 if expr.field == "lane" else FAR
+
+
+def _lane(c: Collector, expr: pg.Collective) -> tuple[int, int]:
+    return (0, LANES - 1) if expr.op == "argmax" and expr.group == "lane" else (-FAR, FAR)
+
+
+def _widened(c: Collector, expr: pg.Convert) -> tuple[int, int]:
+    type_ = expr.type
+    wide = isinstance(type_, ScalarType) and type_.is_integer and type_.bits >= 32
+    return bounds(c, expr.operand) if wide else (-FAR, FAR)
+
+
+def _masked(c: Collector, expr: pg.Binary) -> tuple[int, int]:
+    if expr.op == "&":
+        masks = [high for low, high in (bounds(c, expr.lhs), bounds(c, expr.rhs)) if low >= 0]
+        return (0, min(masks)) if masks else (-FAR, FAR)
+    if expr.op == "%":
+        (low, _), (least, most) = bounds(c, expr.lhs), bounds(c, expr.rhs)
+        return (0 if low >= 0 else 1 - most, most - 1) if least > 0 else (-FAR, FAR)
     return -FAR, FAR
+
+
+BOUNDS: Mapping[type, Callable[[Collector, Any], tuple[int, int]]] = {
+    pg.Const: _constant,
+    pg.SymConst: _symbolic,
+    pg.ScalarRead: _range,
+    pg.CtxRead: _field,
+    pg.Collective: _lane,
+    pg.Convert: _widened,
+    pg.Binary: _masked,
+}
 
 
 def _atomic(c: Collector, expr: pg.Atomic) -> None:

@@ -28,9 +28,11 @@ def _statement(c: Collector, stores: set[int], stmt: pg.Stmt) -> pg.Stmt:
             return replace(stmt, per_thread=True)
         case pg.If():
             then, orelse = _block(c, stores, stmt.then), _block(c, stores, stmt.orelse)
-            return replace(stmt, then=then, orelse=orelse, control=_control(c, stmt))
-        case pg.For() | pg.While():
-            return replace(stmt, body=_block(c, stores, stmt.body), control=_control(c, stmt))
+            return pg.If(stmt.span, stmt.condition, then, orelse, _control(c, stmt))
+        case pg.For(span, symbol, lo, hi, step, unroll, body):
+            return pg.For(span, symbol, lo, hi, step, unroll, _block(c, stores, body), _control(c, stmt))
+        case pg.While(span, condition, body):
+            return pg.While(span, condition, _block(c, stores, body), _control(c, stmt))
     return stmt
 
 

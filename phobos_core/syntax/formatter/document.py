@@ -8,8 +8,9 @@ that fits, else its own breaks become line ends; a fill puts as many items on a 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from phobos_core.language.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,19 +158,18 @@ def _flat(document: Document) -> str | None:
     todo: list[Document] = [document]
     while todo:
         part = todo.pop()
-        match part:
-            case str():
-                parts.append(part)
-            case Concat(pieces):
-                todo += reversed(pieces)
-            case Break():
-                parts.append(" ")
-            case Group(body) | Align(body) | Nest(_, body):
-                todo.append(body)
-            case Fill(items):
-                todo.append(joined(items, " "))
-            case Comment() | OwnLine():
-                return None
+        if isinstance(part, str):
+            parts.append(part)
+        elif isinstance(part, Concat):
+            todo += reversed(part.parts)
+        elif isinstance(part, Break):
+            parts.append(" ")
+        elif isinstance(part, (Group, Align, Nest)):
+            todo.append(part.body)
+        elif isinstance(part, Fill):
+            todo.append(joined(part.items, " "))
+        else:
+            return None  # a comment
     return "".join(parts)
 
 
