@@ -154,7 +154,7 @@ def _half_written(snapshot: Snapshot, kernel: PlacedKernel, offset: int) -> list
     start = snapshot.lines.starts[line]
     for found in _NAME.finditer(snapshot.lines.line(line).partition(b"//")[0]):
         if start + found.start() <= at <= start + found.end():
-            symbols = (s for s in symbols_in_scope(kernel, offset) if s.name == found[0].decode())
+            symbols = (s for s in symbols_in_scope(snapshot, kernel, at) if s.name == found[0].decode())
             return [Local(kernel, symbol) for symbol in symbols]
     return []
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from lsprotocol import types as lsp
 
-from phobos_ls import commands
+from phobos_ls import clients, commands
 from phobos_ls.features import (
     call_hierarchy,
     code_actions,
@@ -98,8 +98,26 @@ def _resolved_action(snapshot: Snapshot, action: lsp.CodeAction, session: Sessio
     return code_actions.resolve(snapshot, action, code_actions.client_of(session.capabilities))
 
 
+def _completion(snapshot: Snapshot, params: lsp.CompletionParams, session: Session) -> lsp.CompletionList:
+    snippets = session.supports("text_document.completion.completion_item.snippet_support")
+    return completion.completion(snapshot, snapshot.offset(params.position), snippets=snippets)
+
+
+def _resolved_item(item: lsp.CompletionItem, session: Session) -> lsp.CompletionItem:
+    return clients.documented(completion.resolve(item), session.capabilities)
+
+
 def _hover(snapshot: Snapshot, params: lsp.HoverParams, session: Session) -> lsp.Hover | None:
-    return hover(snapshot, snapshot.offset(params.position), session.builds)
+    return clients.hover(hover(snapshot, snapshot.offset(params.position), session.builds), session.capabilities)
+
+
+def _signature(snapshot: Snapshot, params: lsp.SignatureHelpParams, session: Session) -> lsp.SignatureHelp | None:
+    found = signature.signature_help(snapshot, snapshot.offset(params.position))
+    return clients.signature(found, session.capabilities)
+
+
+def _outline(snapshot: Snapshot, params: lsp.DocumentSymbolParams, session: Session) -> Any:
+    return clients.outline(symbols.document_symbols(snapshot), snapshot.uri, session.capabilities)
 
 
 def _links(snapshot: Snapshot, params: lsp.DocumentLinkParams, session: Session) -> list[lsp.DocumentLink]:
@@ -111,13 +129,13 @@ FEATURES: Table = (
     Feature(lsp.TEXT_DOCUMENT_HOVER, _hover),
     Feature(
         lsp.TEXT_DOCUMENT_COMPLETION,
-        at(completion.completion),
+        _completion,
         lsp.CompletionOptions(list(completion.TRIGGERS), resolve_provider=True),
     ),
-    SessionFeature(lsp.COMPLETION_ITEM_RESOLVE, lambda item, session: completion.resolve(item)),
+    SessionFeature(lsp.COMPLETION_ITEM_RESOLVE, _resolved_item),
     Feature(
         lsp.TEXT_DOCUMENT_SIGNATURE_HELP,
-        at(signature.signature_help),
+        _signature,
         lsp.SignatureHelpOptions(list(signature.TRIGGERS)),
     ),
     Feature(lsp.TEXT_DOCUMENT_DEFINITION, at(navigation.definition)),
@@ -126,7 +144,7 @@ FEATURES: Table = (
     Feature(lsp.TEXT_DOCUMENT_DOCUMENT_HIGHLIGHT, at(navigation.highlight)),
     Feature(lsp.TEXT_DOCUMENT_PREPARE_RENAME, at(rename.prepare)),
     Feature(lsp.TEXT_DOCUMENT_RENAME, given(_rename), lsp.RenameOptions(prepare_provider=True)),
-    Feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, whole(symbols.document_symbols)),
+    Feature(lsp.TEXT_DOCUMENT_DOCUMENT_SYMBOL, _outline),
     SessionFeature(lsp.WORKSPACE_SYMBOL, _workspace_symbols, over_files=True),
     Feature(lsp.TEXT_DOCUMENT_DOCUMENT_LINK, _links, absent=list),
     SessionFeature(lsp.DOCUMENT_LINK_RESOLVE, lambda link, session: links.resolve(link)),

@@ -15,7 +15,7 @@ from phobos_core.runtime.options import Options, UsageError, known_target, parse
 
 BuildWhen: TypeAlias = Literal["onType", "onSave", "off"]
 # The kinds of hints that a user can switch.
-HintCategory: TypeAlias = Literal["resources", "tiles", "contractions", "loops", "accesses", "lines"]
+HintCategory: TypeAlias = Literal["resources", "tiles", "contractions", "loops", "accesses", "lines", "types"]
 HINTS: tuple[HintCategory, ...] = get_args(HintCategory)
 
 

@@ -11,7 +11,7 @@ from phobos_core.language.attributes import ATTRIBUTES, ArgumentSlot, Attribute,
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Form, Param, Scope, Use
 from phobos_core.language.context import CTX_FIELDS
 from phobos_core.language.keywords import CONTEXTUAL, KEYWORDS, RESERVED_DOC, SUBSCRIPT_MARKS
-from phobos_core.language.operators import BINARY, COMPOUND, FMA_NOTE, UNARY, Operator
+from phobos_core.language.operators import BINARY, COMPOUND, UNARY, Operator
 from phobos_core.language.type_docs import TYPE_DOCS
 
 LANGUAGE = "phobos"
@@ -27,7 +27,9 @@ def fenced(code: str) -> str:
 
 
 def builtin(entry: Builtin) -> str:
-    parts = [fenced("\n".join(signature(entry, form) for form in entry.forms)), entry.summary, *_facts(entry)]
+    # Forms may differ in what they take only, which is said of each parameter.
+    signatures = dict.fromkeys(signature(entry, form) for form in entry.forms)
+    parts = [fenced("\n".join(signatures)), entry.summary, *_facts(entry)]
     if entry.brackets:
         parts.append("\n".join(f"- `{b.word} {b.operand}`: {b.doc}" for b in entry.brackets))
     return "\n\n".join([*parts, "Example:", fenced(entry.example)])
@@ -80,11 +82,10 @@ def slot(entry: ArgumentSlot) -> str:
 
 def operator(entry: Operator) -> str:
     tiles = "Scalars and tiles." if entry.tiles else "Scalars; tiles inside the condition of `where` only."
-    notes = [FMA_NOTE] if entry.symbol in ("+", "-") and entry.level < max(o.level for o in UNARY.values()) else []
     level = (
         f"Precedence {entry.level} of {max(o.level for o in UNARY.values())}, the higher the tighter; left-associative."
     )
-    return "\n\n".join([f"`{entry.symbol}`", entry.doc, tiles, level, *notes])
+    return "\n\n".join([f"`{entry.symbol}`", entry.doc, tiles, level])
 
 
 def ctx_field(name: str) -> str | None:

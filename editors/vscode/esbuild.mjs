@@ -31,6 +31,6 @@ if (tests < 0) {
   const rule = `\n${'-'.repeat(80)}\n\n`;
   writeFileSync('dist/ThirdPartyNotices.txt', `The extension contains these packages.\n${rule}${licences(metafile.inputs).join(rule)}`);
 } else {
-  const entryPoints = ['served', 'standin', 'missing'].map((name) => `test/${name}.ts`);
+  const entryPoints = ['served', 'standin', 'missing', 'environments'].map((name) => `test/${name}.ts`);
   await build({ ...common, entryPoints, outdir: process.argv[tests + 1], sourcemap: 'inline' });
 }

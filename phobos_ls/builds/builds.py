@@ -29,6 +29,7 @@ from phobos_ls.builds.shown import Known, Shown, ShownBuilds
 from phobos_ls.builds.work import Build, compile_job
 from phobos_ls.configurations import listed_configurations, shown_configuration
 from phobos_ls.documents import Document
+from phobos_ls.settings import Settings
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.uris import key as uri_key
 
@@ -104,8 +105,8 @@ class Builds:
         # file, no other kernel has to be looked at.
         self._built: frozenset[str] = frozenset()
         self._wrong: frozenset[str] = frozenset()
-        # The text that each document's plan was made for, and whether all of it can be built.
-        self._planned_for: dict[str, tuple[LineIndex, bool]] = {}
+        # The text and settings that each document's plan was made for, and whether all of it can be built.
+        self._planned_for: dict[str, tuple[LineIndex, Settings, bool]] = {}
         self._looked_at: dict[str, tuple[int, int]] = {}
         self._asked_for: dict[str, set[str]] = {}
         self.listeners: list[BuiltListener] = []
@@ -219,14 +220,25 @@ class Builds:
         """What is being built of a document and shown, by the names for messages."""
         return [task.name for task in self._builder.pending(uri) if task.urgency == 0]
 
+    def goes_on(self, uri: str) -> bool:
+        """Whether more will be known of a document without anybody doing anything."""
+        when = self._session.settings(uri).build
+        if when == "off" or self.is_current(uri) or self.failures(uri):
+            return False
+        planned = uri in self._planned_for
+        return when == "onType" or not planned or self.checking(uri) or bool(self.pending(uri))
+
     def is_fresh(self, uri: str) -> bool:
         """Whether all of a document as it is now is built."""
-        return self.is_current(uri) and self._planned_for[uri][1]
+        return self.is_current(uri) and self._planned_for[uri][2]
 
     def is_current(self, uri: str) -> bool:
         """Whether all that can be built of a document as it is now is."""
-        document, (lines, _) = self._session.documents.get(uri), self._planned_for.get(uri, (None, False))
-        if document is None or lines is not document.revision.lines:
+        document, (lines, settings, _) = (
+            self._session.documents.get(uri),
+            self._planned_for.get(uri, (None, None, False)),
+        )
+        if document is None or lines is not document.revision.lines or settings != self._session.settings(uri):
             return False
         with self._lock:
             return all(isinstance(self._result(each), Known) for each in self._wanted.get(uri, ()))
@@ -347,7 +359,8 @@ class Builds:
         self._counts[document.uri] = len(wanted)
         self.shown(snapshot)
         whole = not any(found.severity == "error" for found in snapshot.checked.diagnostics)
-        self._planned_for[document.uri] = snapshot.lines, whole and snapshot.settings.build != "off"
+        buildable = whole and snapshot.settings.build != "off"
+        self._planned_for[document.uri] = snapshot.lines, snapshot.settings, buildable
         if self._session.documents.get(document.uri) is not document:
             return  # it was closed meanwhile
         tasks = [task() for identity, _, task in wanted if not self._is_done(identity)]

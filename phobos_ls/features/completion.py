@@ -2,14 +2,14 @@
 
 Where a value stands: the names in scope, the functions of the file, the built-ins, and `ctx`. After `ctx.` its fields,
 after `@` the attributes, after `:` and in brackets of a type the types and dimensions, at the start of a statement the
-statements as snippets, inside the angle brackets of a collective its words. Documentation comes with
-`completionItem/resolve`.
+statements as snippets, inside the angle brackets of a collective its words. Where a new name is to be thought of, or
+only an operator can follow, there is nothing. Documentation comes with `completionItem/resolve`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from lsprotocol import types as lsp
@@ -20,10 +20,19 @@ from phobos_core.language.attributes import ATTRIBUTES, ArgumentForm, Attribute
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin, Use
 from phobos_core.language.context import CTX_FIELDS
 from phobos_core.language.formats import FORMATS
-from phobos_core.language.types import CONVERSIONS, I8, SPELLED
+from phobos_core.language.types import CONVERSIONS, I8, SPELLED, Kind, ScalarType
 from phobos_ls import words
 from phobos_ls.features.signature import Call, call_around
-from phobos_ls.scopes import definitions_before, dimensions_written, item_at, names_written, symbols_in_scope
+from phobos_ls.places import Place, place_at
+from phobos_ls.scopes import (
+    OF_THE_KERNEL,
+    definitions_before,
+    dimensions_written,
+    item_at,
+    names_written,
+    symbols_in_scope,
+    written_type,
+)
 from phobos_ls.snapshot import Snapshot
 
 TRIGGERS = (".", "@", "<")
@@ -31,12 +40,14 @@ TRIGGERS = (".", "@", "<")
 _KIND = lsp.CompletionItemKind
 _WORD = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*$")
 _CTX = re.compile(rb"\bctx\s*\.\s*((?:blocks?\s*\.\s*)?)[A-Za-z_]*$")
-_TYPE = re.compile(rb"(?:[A-Za-z_]\w*\s*:\s*|\b(?:tensor|tile)\s*<\s*)[A-Za-z_0-9]*$")
 _BRACKET = re.compile(rb"\b(sum|max|min|any|all|argmax|reduce|shfl)\s*<\s*[a-z]*$")
 _OVER = re.compile(rb"<\s*over\s+[a-z.]*$")
 _WIDTH = re.compile(rb"<\s*(?:over\s+ctx\.lane|(?:from|xor|down|up)\s+[^<>]*?)\s*,\s*[a-z]*$")
 _UNROLL = re.compile(rb"\bfor\s*<\s*[a-z]*$")
 
+_FIRST_WORD = re.compile(r"@?\w+")
+_PLACEHOLDER = re.compile(r"\$\{?\d")
+_INTEGERS = frozenset({Kind.INT, Kind.UINT, Kind.INDEX})
 _VALUE = re.compile(rb"=\s*\w*$")
 # Extents of tiles, and the numbers that `@launch` is given, as kernels have them.
 _TILES = (8, 16, 32, 64, 128, 256)
@@ -65,8 +76,20 @@ _ITEMS = {
 }
 
 
-def completion(snapshot: Snapshot, offset: int) -> lsp.CompletionList:
-    return lsp.CompletionList(is_incomplete=False, items=list(_items(snapshot, offset)))
+def completion(snapshot: Snapshot, offset: int, *, snippets: bool = True) -> lsp.CompletionList:
+    """`snippets` says that the client fills in what has placeholders."""
+    items = _items(snapshot, offset)
+    return lsp.CompletionList(is_incomplete=False, items=list(items if snippets else map(_plain_text, items)))
+
+
+def _plain_text(item: lsp.CompletionItem) -> lsp.CompletionItem:
+    """Inserts the word that a snippet begins with, where it has something to fill in."""
+    if item.insert_text_format is lsp.InsertTextFormat.Snippet and item.insert_text is not None:
+        item.insert_text_format = None
+        if _PLACEHOLDER.search(item.insert_text):
+            word = _FIRST_WORD.match(item.insert_text) or _FIRST_WORD.match(item.label)
+            item.insert_text = item.label if word is None else word[0]
+    return item
 
 
 def resolve(item: lsp.CompletionItem) -> lsp.CompletionItem:
@@ -105,7 +128,11 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
         return
     word = _WORD.search(before)
     stem = before[: word.start()] if word else before
+    item = item_at(snapshot, offset)
+    in_body = item is not None and _in_body(item, offset)
     if stem.rstrip().endswith(b"@"):
+        if in_body:
+            return
         yield from (
             _snippet(a.name, a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name}) for a in _attributes()
         )
@@ -113,23 +140,39 @@ def _items(snapshot: Snapshot, offset: int) -> Iterator[lsp.CompletionItem]:
     if _inside_angle(before):
         yield from _bracket_words(before)
         return
-    item = item_at(snapshot, offset)
     call = call_around(snapshot.text, offset)
     if call is not None and call.kind == "attribute" and call.name in ATTRIBUTES:
         yield from _attribute_arguments(snapshot, ATTRIBUTES[call.name], call.argument, offset, before)
         return
-    if item is None or not _in_body(item, offset):
-        yield from _outside(snapshot, item, before, stem)
-        return
-    if _TYPE.search(before):
-        yield from _types()
-        return
-    if call is not None:
-        yield from _table_operands(snapshot, item, call)
-    yield from _values(snapshot, item, offset)
-    if not stem.strip() or stem.rstrip().endswith((b"{", b";", b"}")):
-        yield from (_snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _STATEMENTS.items())
-        yield from (_call(b, _KIND.Function) for b in BUILTINS.values() if b.use is Use.STATEMENT)
+    place = place_at(snapshot.text, offset - (len(before) - len(stem)))
+    match place:
+        case Place.NOTHING:
+            return
+        case Place.START if not in_body:
+            yield from _beginnings()
+        case Place.START:
+            yield from _names(snapshot, item, offset, place)
+            yield from _functions(snapshot)
+            for name, text in _STATEMENTS.items():
+                yield _ranked(_snippet(name, text, _KIND.Snippet, "", {"word": name}), "1")
+            yield from (_call(b, _KIND.Function) for b in BUILTINS.values() if b.use is not Use.VALUE)
+        case Place.TYPE:
+            yield from _types()
+        case Place.ELEMENT:
+            yield from _elements()
+        case Place.IN:
+            yield _plain("in", _KIND.Keyword, {"word": "in"})
+        case Place.RANGE:
+            yield _snippet("range", "range(${1:0}, ${2:n})", _KIND.Keyword, "range(lo, hi[, step])", {"word": "range"})
+        case Place.ELSE:
+            yield _snippet("if", _STATEMENTS["if"], _KIND.Snippet, "", {"word": "if"})
+        case Place.EXTENT:
+            yield from _extents(snapshot, item, offset)
+        case Place.VALUE | Place.INTEGER:
+            if item is not None and call is not None:
+                yield from _table_operands(snapshot, item, call)
+            yield from _names(snapshot, item, offset, place)
+            yield from _values(snapshot)
 
 
 def _line_before(snapshot: Snapshot, offset: int) -> bytes:
@@ -187,7 +230,7 @@ def _attribute_arguments(
         case ArgumentForm.SEARCH:
             yield from (_number(value) for value in _TILES)
         case ArgumentForm.KEYWORD if _VALUE.search(before):
-            yield from _symbols(s for s in symbols if s.kind is SymbolKind.CONSTANT)
+            yield from _symbols((s for s in symbols if s.kind is SymbolKind.CONSTANT), Place.EXTENT)
             yield from (_number(value) for value in _TILES)
         case ArgumentForm.KEYWORD:
             for name in () if kernel is None else dimensions_written(kernel.ast):
@@ -198,7 +241,8 @@ def _attribute_arguments(
         case ArgumentForm.WORD:
             yield from (_plain(word, _KIND.EnumMember, None, detail=slot.doc) for word in slot.words)
         case ArgumentForm.NAME:
-            yield from _symbols(s for s in symbols if s.kind is SymbolKind.TILE and s.mutable and s.span.frame is None)
+            tiles = (s for s in symbols if s.kind is SymbolKind.TILE and s.mutable and s.span.frame is None)
+            yield from _symbols(tiles, Place.VALUE)
 
 
 def _inside_list(before: bytes) -> bool:
@@ -234,44 +278,74 @@ def _table_operands(
         yield _ranked(found, "01")
 
 
-def _outside(
-    snapshot: Snapshot, item: PlacedKernel | PlacedFunction | None, before: bytes, stem: bytes
-) -> Iterator[lsp.CompletionItem]:
-    """Between items, and in the head of one."""
-    if _TYPE.search(before):
-        yield from _types()
-        if item is not None and isinstance(item, PlacedKernel):
-            yield from _symbols(s for s in item.symbols if s.kind in (SymbolKind.DIM, SymbolKind.CONSTANT))
-    elif item is not None and isinstance(item, PlacedKernel) and stem.strip():
-        yield from _symbols(s for s in item.symbols if s.kind in (SymbolKind.DIM, SymbolKind.CONSTANT, SymbolKind.TILE))
-    else:
-        yield from (_snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _ITEMS.items())
-        yield from (
-            _snippet("@" + a.name, "@" + a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name})
-            for a in _attributes()
-        )
+def _beginnings() -> Iterator[lsp.CompletionItem]:
+    """Between items."""
+    yield from (_snippet(name, text, _KIND.Snippet, "", {"word": name}) for name, text in _ITEMS.items())
+    yield from (
+        _snippet("@" + a.name, "@" + a.snippet, _KIND.Keyword, a.signature, {"attribute": a.name})
+        for a in _attributes()
+    )
 
 
 def _types() -> Iterator[lsp.CompletionItem]:
-    yield from (_plain(name, _KIND.TypeParameter, {"word": name}) for name in SPELLED)
+    yield from _elements()
     yield _snippet("tensor", "tensor<${1:f32}>[${2:N}]", _KIND.Struct, "", {"word": "tensor"})
     yield _snippet("tile", "tile<${1:f32}>[${2:R}, ${3:C}]", _KIND.Struct, "", {"word": "tile"})
 
 
-def _values(snapshot: Snapshot, item: PlacedKernel | PlacedFunction, offset: int) -> Iterator[lsp.CompletionItem]:
-    """Everything that a value may be made of: what is near first."""
+def _elements() -> Iterator[lsp.CompletionItem]:
+    yield from (_plain(name, _KIND.TypeParameter, {"word": name}) for name in SPELLED)
+
+
+def _extents(
+    snapshot: Snapshot, item: PlacedKernel | PlacedFunction | None, offset: int
+) -> Iterator[lsp.CompletionItem]:
+    """What is known when a kernel is compiled, and the dimensions that a kernel is given."""
+    if isinstance(item, PlacedKernel) and not _in_body(item, offset):
+        written = dict.fromkeys(dimensions_written(item.ast))
+        searched = (s for s in item.symbols if s.kind in OF_THE_KERNEL and s.name not in written)
+        yield from _symbols((*searched, *(s for s in item.symbols if s.name in written)), Place.EXTENT)
+    elif isinstance(item, PlacedKernel):
+        known = symbols_in_scope(snapshot, item, offset)
+        yield from _symbols((s for s in known if s.kind in (*OF_THE_KERNEL, SymbolKind.SCALAR)), Place.EXTENT)
+    elif item is not None:
+        yield from _names(snapshot, item, offset, Place.EXTENT)
+    yield from (_number(value) for value in _TILES)
+
+
+def _names(
+    snapshot: Snapshot, item: PlacedKernel | PlacedFunction | None, offset: int, place: Place
+) -> Iterator[lsp.CompletionItem]:
+    """The names in scope, what is near first."""
     if isinstance(item, PlacedKernel):
-        known = list(symbols_in_scope(item, offset - item.offset))
-        yield from _symbols(iter(known))
+        known = list(symbols_in_scope(snapshot, item, offset))
         unknown = dict.fromkeys(names_written(snapshot, item, offset)).keys() - {s.name for s in known}
-        yield from (_ranked(_plain(name, _KIND.Variable, None), "0") for name in sorted(unknown))
-    else:
+        yield from (_ranked(_plain(name, _KIND.Variable, None), "00000") for name in sorted(unknown))
+        yield from _symbols(known, place)
+    elif item is not None:
         names = definitions_before(snapshot, item, offset)
         yield from (_ranked(_plain(name, _KIND.Variable, None, detail=d.kind), "0") for name, d in names.items())
+
+
+def _symbols(symbols: Iterable[Symbol], place: Place) -> Iterator[lsp.CompletionItem]:
+    """Those that are declared last come first, but where a number is wanted behind all that are one."""
+    kinds = {SymbolKind.CONSTANT: _KIND.Constant, SymbolKind.DIM: _KIND.Constant, SymbolKind.TENSOR: _KIND.Field}
+    for number, symbol in enumerate(reversed(list(symbols))):
+        item = _plain(symbol.name, kinds.get(symbol.kind, _KIND.Variable), None, detail=written_type(symbol.type))
+        fits = place is not Place.INTEGER or (isinstance(symbol.type, ScalarType) and symbol.type.kind in _INTEGERS)
+        yield _ranked(item, f"{0 if fits else 1}{number:04}")
+
+
+def _functions(snapshot: Snapshot) -> Iterator[lsp.CompletionItem]:
     for function in snapshot.checked.library.placed:
         name, params = function.ast.name.text, [p.text for p in function.ast.params]
         text = f"{name}({', '.join(f'${{{i}:{p}}}' for i, p in enumerate(params, 1))})"
         yield _ranked(_snippet(name, text, _KIND.Function, f"fn {name}({', '.join(params)})", None), "1")
+
+
+def _values(snapshot: Snapshot) -> Iterator[lsp.CompletionItem]:
+    """What a value may be made of beside the names in scope."""
+    yield from _functions(snapshot)
     for builtin in BUILTINS.values():
         if builtin.use is not Use.STATEMENT:
             kind = _KIND.TypeParameter if builtin.name in CONVERSIONS else _KIND.Function
@@ -292,18 +366,12 @@ def _values(snapshot: Snapshot, item: PlacedKernel | PlacedFunction, offset: int
     yield from (_ranked(_plain(name, _KIND.Keyword, {"word": name}), "3") for name in ("true", "false"))
 
 
-def _symbols(symbols: Iterator[Symbol]) -> Iterator[lsp.CompletionItem]:
-    kinds = {SymbolKind.CONSTANT: _KIND.Constant, SymbolKind.DIM: _KIND.Constant, SymbolKind.TENSOR: _KIND.Field}
-    for symbol in symbols:
-        item = _plain(symbol.name, kinds.get(symbol.kind, _KIND.Variable), None, detail=symbol.kind.value)
-        yield _ranked(item, "0")
-
-
 def _call(builtin: Builtin, kind: lsp.CompletionItemKind) -> lsp.CompletionItem:
     form = builtin.forms[0]
     needed = [p.name for p in form.params if not p.optional and not p.variadic]
     text = f"{builtin.name}({', '.join(f'${{{i}:{name}}}' for i, name in enumerate(needed, 1))})"
-    return _ranked(_snippet(builtin.name, text, kind, words.signature(builtin, form), {"builtin": builtin.name}), "2")
+    item = _snippet(builtin.name, text, kind, words.signature(builtin, form), {"builtin": builtin.name})
+    return _ranked(item, "2" if builtin.supported else "4")
 
 
 def _plain(

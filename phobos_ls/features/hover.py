@@ -8,6 +8,7 @@ configuration that is known, and where each tile is, and why.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from math import prod
@@ -29,9 +30,12 @@ from phobos_ls.builds.hints import tile_rows
 from phobos_ls.builds.words import described, table
 from phobos_ls.configurations import listed_configurations, shown_configuration, shown_values
 from phobos_ls.names import Global, Local, Meaning, declaration, meanings_at
+from phobos_ls.scopes import written_type
 from phobos_ls.snapshot import Snapshot
 from phobos_ls.syntax_at import leaf_at
 
+# What may stand on the line of a declaration before the name, or before an item.
+_BEFORE_NAME = re.compile(rb"\s*((let|var|for)\b\s*(<[^>]*>\s*)?)?")
 # Kinds whose values live in each thread.
 _SCALARS = (SymbolKind.SCALAR, SymbolKind.LOOP, SymbolKind.SCALAR_PARAM)
 
@@ -86,12 +90,17 @@ def _described(snapshot: Snapshot, meaning: Meaning, builds: Builds | None) -> s
             return "\n\n".join([text, *built])
         case Local(PlacedKernel() as kernel, Symbol() as symbol):
             built = [] if builds is None else list(_storage(snapshot, kernel, symbol, builds))
-            parts = [words.fenced(_declared(symbol)), *_facts(snapshot, kernel, symbol, sized=not built), *built]
+            parts = [described_symbol(snapshot, kernel, symbol, sized=not built), *built]
             return _with_comment(snapshot, declaration(meaning, snapshot)[0], "\n\n".join(parts))
         case Local(PlacedFunction() as function, Definition() as definition):
             where = f"{definition.kind} of `{function.ast.name.text}`"
             return f"{words.fenced(definition.name)}\n\n{where}; its type is that of each call"
     raise AssertionError(f"{meaning} is no name")
+
+
+def described_symbol(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, *, sized: bool = True) -> str:
+    """What the checker knows of a name of a kernel. `sized` says that nothing else tells the bytes of a tile."""
+    return "\n\n".join([words.fenced(_declared(symbol)), *_facts(snapshot, kernel, symbol, sized=sized)])
 
 
 def _head(snapshot: Snapshot, item: PlacedKernel | PlacedFunction) -> str:
@@ -108,13 +117,6 @@ def _kernel_start(kernel: ast.Kernel) -> int:
 
 
 def _declared(symbol: Symbol) -> str:
-    match symbol.type:
-        case TensorType(element, dims):
-            type_ = f"tensor<{element}>[{', '.join(map(str, dims))}]"
-        case TileType(element, shape):
-            type_ = f"tile<{element}>[{', '.join(map(str, shape))}]"
-        case ScalarType() as scalar:
-            type_ = str(scalar)
     word = {
         SymbolKind.TENSOR: "",
         SymbolKind.SCALAR_PARAM: "",
@@ -122,11 +124,10 @@ def _declared(symbol: Symbol) -> str:
         SymbolKind.CONSTANT: "",
         SymbolKind.LOOP: "for ",
     }.get(symbol.kind, "var " if symbol.mutable else "let ")
-    return f"{word}{symbol.name}: {type_}"
+    return f"{word}{symbol.name}: {written_type(symbol.type)}"
 
 
 def _facts(snapshot: Snapshot, kernel: PlacedKernel, symbol: Symbol, *, sized: bool) -> Iterator[str]:
-    """`sized` says that nothing else tells the bytes of a tile."""
     yield f"{symbol.kind.value} of `{kernel.ast.name.text}`"
     names = shown_values(snapshot, kernel)
     match symbol.type:
@@ -207,8 +208,11 @@ def _value(extent: Sym, names: Mapping[str, int]) -> int | None:
 
 
 def _with_comment(snapshot: Snapshot, offset: int, text: str) -> str:
-    """With the comment that stands above the declaration."""
+    """With the comment that stands above the declaration, where that begins its line: above a line that begins with
+    something else, it is about that."""
     line = snapshot.lines.position(offset).line
+    if _BEFORE_NAME.fullmatch(snapshot.text[snapshot.lines.starts[line] : offset]) is None:
+        return text
     found: list[str] = []
     while line > 0:
         line -= 1

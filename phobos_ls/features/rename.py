@@ -38,6 +38,8 @@ def rename(snapshot: Snapshot, offset: int, name: str) -> lsp.WorkspaceEdit:
     meanings = meanings_at(snapshot, offset)
     if not meanings:
         raise RenameRefused("there is no name of this file here")
+    if not name:
+        raise RenameRefused("a name is needed")
     if not _NAME.fullmatch(name):
         raise RenameRefused(f"`{name}` is not a name: names are made of ASCII letters, digits and `_`")
     if name in KEYWORDS or name == RESERVED_NAME:
@@ -70,15 +72,19 @@ def _try(snapshot: Snapshot, meanings: list[Meaning], places: list[tuple[int, in
         rest = end
     text += snapshot.text[rest:]
     after = replace(snapshot, source=parse(text), cache=AnalysisCache(), known_lines=None, memo=Memo())
-    new = [d for d in after.checked.diagnostics if d.severity == "error"]
-    if len(new) > sum(d.severity == "error" for d in snapshot.checked.diagnostics):
-        old = {(d.code, d.message) for d in snapshot.checked.diagnostics}
-        added = next((d for d in new if (d.code, d.message) not in old), new[0])
-        raise RenameRefused(f"that would be an error: {added.message}")
     moved = {place: _moved(place, places, len(name)) for place in places}
     declared = declaration(meanings[0], snapshot)
     found = _places(after, meanings_at(after, moved[declared][0]))
-    if found != sorted(moved.values()):
+    captured = found != sorted(moved.values())
+    new = [d for d in after.checked.diagnostics if d.severity == "error"]
+    if len(new) > sum(d.severity == "error" for d in snapshot.checked.diagnostics):
+        old = {(d.code, d.message) for d in snapshot.checked.diagnostics}
+        added = [d.message for d in new if (d.code, d.message) not in old] or [new[0].message]
+        told = next((message for message in added if f"`{name}`" in message), None)
+        # What follows from another meaning of the name says less than that it has one.
+        if told is not None or not captured:
+            raise RenameRefused(f"that would be an error: {told or added[0]}")
+    if captured:
         raise RenameRefused(f"`{name}` already means something else where `{snapshot.spelled(*declared)}` is used")
 
 

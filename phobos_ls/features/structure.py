@@ -15,6 +15,8 @@ from phobos_core.syntax.formatter import SEPARATORS
 from phobos_ls.snapshot import Snapshot
 
 _FOLDED = frozenset({"block", "parameters", "arguments", "attribute_arguments", "subscripts", "choices"})
+# A selection lies in the next one, and so on, in the answer too: readers of JSON give up on what is nested without end.
+MOST_SELECTIONS = 100
 
 
 def folding_ranges(snapshot: Snapshot) -> list[lsp.FoldingRange]:
@@ -76,17 +78,18 @@ def _attributes(root: Node) -> Iterator[_Fold]:
 
 def _selection(snapshot: Snapshot, offset: int) -> lsp.SelectionRange:
     """The nodes around an offset, those with the same range once."""
-    node: Node | None = snapshot.source.tree.root_node.descendant_for_byte_range(offset, offset)
-    ranges: list[tuple[int, int]] = []
+    node: Node | None = snapshot.source.tree.root_node
+    leaf = None if node is None else node.descendant_for_byte_range(offset, offset)
+    ranges = [(0, len(snapshot.text))]
+    # From the root down: the parent of a node is looked for from there each time.
     while node is not None:
-        if not ranges or (node.start_byte, node.end_byte) != ranges[-1]:
+        if (node.start_byte, node.end_byte) != ranges[-1]:
             ranges.append((node.start_byte, node.end_byte))
-        node = node.parent
-    whole = (0, len(snapshot.text))
-    if not ranges or ranges[-1] != whole:
-        ranges.append(whole)
+        node = None if leaf is None or node == leaf else node.child_with_descendant(leaf)
+    if len(ranges) > MOST_SELECTIONS:
+        ranges = [ranges[0], *ranges[1 - MOST_SELECTIONS :]]
     selected: lsp.SelectionRange | None = None
-    for start, end in reversed(ranges):
+    for start, end in ranges:
         selected = lsp.SelectionRange(snapshot.range(start, end), selected)
     assert selected is not None
     return selected

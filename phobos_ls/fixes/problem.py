@@ -136,7 +136,8 @@ class Problem:
         at = (name.span.start, name.span.end)
         found = (s for span, s in self.checked.references if span.frame is None and (span.start, span.end) == at)
         # The checker leaves a statement at its first mistake, and what it did not come to has no meaning yet.
-        seen = (s for s in symbols_in_scope(self.checked, name.span.start) if s.name == name.text)
+        start = self.checked.offset + name.span.start
+        seen = (s for s in symbols_in_scope(self.snapshot, self.checked, start) if s.name == name.text)
         return next(found, None) or next(seen, None)
 
     # Text.

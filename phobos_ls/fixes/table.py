@@ -68,7 +68,7 @@ FIXES: Mapping[str, Fixer] = MappingProxyType(
         "bad-unroll": types.plain_loop,
         "where-placement": shapes.where_placement,
         "iota-axis": shapes.iota_axis,
-        "contraction-operand": types.convert_as_helped,
+        "contraction-operand": types.contraction_operand,
         "contraction-destination": shapes.contraction_destination,
         # Attributes and targets.
         "unknown-attribute": attributes.unknown_attribute,

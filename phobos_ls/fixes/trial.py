@@ -38,7 +38,6 @@ _REVEALING = frozenset(
         "unknown-attribute",
         "reserved-name",
         "not-callable",
-        "contraction-operand",
     }
 )
 

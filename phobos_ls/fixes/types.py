@@ -113,6 +113,15 @@ def convert_as_helped(problem: Problem) -> Iterator[Fix]:
     yield from fix(f"Convert it: `{text}`{truncated}", problem.instead(text), preferred=not truncated)
 
 
+def contraction_operand(problem: Problem) -> Iterator[Fix]:
+    """As the help says; integers also in the one width that is contracted without floats."""
+    yield from convert_as_helped(problem)
+    both = _same_mistake(problem)
+    if both and not _is_float(problem):
+        shown = " and ".join(f"`i8({problem.spelled(node)})`" for node in both)
+        yield from fix(f"Convert to {shown}, which keeps the low 8 bits", *(problem.wrap(n, "i8(") for n in both))
+
+
 def _is_float(problem: Problem) -> bool:
     node = problem.exactly(EXPRESSIONS)
     value = None if node is None else value_of(problem, node)

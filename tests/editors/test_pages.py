@@ -80,8 +80,8 @@ def test_the_defaults_of_the_settings() -> None:
     assert rows["indexBits"] == f"{defaults.options.index_bits}"
     assert rows["build"] == f'`"{defaults.build}"`'
     assert rows["config"] == f'`"{defaults.options.config}"`'
-    assert rows["hints"] == "all but the last two"
-    assert frozenset(HINTS[:-2]) == defaults.hints
+    assert rows["hints"] == "all but the last three"
+    assert frozenset(HINTS[:-3]) == defaults.hints
     (row,) = re.findall(r"^\| `hints` \|.*$", section("Settings"), re.MULTILINE)
     assert [word for word in re.findall(r"`(\w+)`", row) if word in HINTS] == list(HINTS)
 
@@ -120,7 +120,8 @@ def test_pictures(path: str) -> None:
 
 
 def test_helix() -> None:
-    (languages,) = tables("Helix")
+    languages, editor = tables("Helix")
+    assert editor == {"editor": {"lsp": {"display-inlay-hints": True}}}
     (language,), (grammar,) = languages["language"], languages["grammar"]
     (server,) = language["language-servers"]
     config = languages["language-server"][server]

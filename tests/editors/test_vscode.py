@@ -24,6 +24,7 @@ MANIFEST: dict[str, Any] = json.loads((EXTENSION / "package.json").read_text(enc
 CONTRIBUTED: dict[str, Any] = MANIFEST["contributes"]
 PROPERTIES: dict[str, dict[str, Any]] = CONTRIBUTED["configuration"]["properties"]
 STANDIN = Path(__file__).parent / "standin.py"
+PYTHON = Path(__file__).parent / "ms-python.python-1.0.0"
 # Settings of the extension, which the server is not told.
 OWN = {"path", "trace.server"}
 
@@ -205,6 +206,16 @@ def test_without_a_server(extension: Path, tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     variables = {"PHOBOS_TEST_COMMAND": str(command)}
     checked(vscode.run(extension, "missing", tmp_path, path=tmp_path / "bin", variables=variables))
+
+
+def test_where_there_are_several(extension: Path, tmp_path: Path) -> None:
+    """The commands of several environments are stand-ins, the last is the real one."""
+    command, real = tmp_path / "bin" / "phobos", tmp_path / "real" / "phobos"
+    vscode.write_command(command, STANDIN)
+    real.parent.mkdir()
+    write_phobos(real)
+    variables = {"PHOBOS_TEST_COMMAND": str(command), "PHOBOS_TEST_REAL": str(real)}
+    checked(vscode.run(extension, "environments", tmp_path, path=command.parent, variables=variables, beside=PYTHON))
 
 
 def test_a_folder_that_is_not_trusted_names_no_programs(extension: Path, tmp_path: Path) -> None:

@@ -42,7 +42,8 @@ def need_engine() -> Path:
     version = (EXTENSION / "engine-version").read_text(encoding="utf-8").strip()
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     installation = cache / "phobos" / f"code-server-{version}"
-    if not (installation / "complete").exists():
+    terminals = "node_modules/code-server/lib/vscode/node_modules/node-pty/build/Release/pty.node"
+    if not (installation / "complete").exists() or not (installation / terminals).exists():
         pytest.skip("needs editors/vscode/scripts/fetch-engine.sh to be run once")
     return installation
 
@@ -120,14 +121,17 @@ def run(
     *,
     path: Path,
     variables: Mapping[str, str] | None = None,
+    beside: Path | None = None,
 ) -> dict[str, str | None]:
     """Runs `tests` in a window on an empty folder; of each its name, and what was wrong if it failed.
 
-    `path` is a folder that comes before the system's on the PATH.
+    `path` is a folder that comes before the system's on the PATH, `beside` has another extension that is installed.
     """
     home, workspace, result = folder / "home", folder / "workspace", folder / "result.json"
     home.mkdir(parents=True)
     workspace.mkdir()
+    if beside is not None:
+        shutil.copytree(beside, home / "extensions" / beside.name)
     ran = _script(
         "run-tests.mjs",
         [home, workspace, extension, extension / "test" / f"{tests}.js"],

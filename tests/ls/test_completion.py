@@ -4,6 +4,7 @@ import pytest
 from lsprotocol import types as lsp
 
 from phobos_core.language.attributes import ATTRIBUTES
+from phobos_core.language.builtins import BUILTINS
 from phobos_ls.features.completion import completion, resolve
 from phobos_ls.features.signature import signature_help
 from tests.ls.cursor import cursor
@@ -95,6 +96,150 @@ def test_resolved(text: str, label: str, expected: str) -> None:
     documented = resolve(item).documentation
     assert isinstance(documented, lsp.MarkupContent)
     assert expected in documented.value
+
+
+# Places where there is nothing to offer, or one thing.
+
+HEAD = (
+    "@autotune(T in [16, 32])\nkernel k(A: tensor<f32>[N, 64], n: i32) {\n  let row = n * T\n"
+    "  var acc: tile<f32>[T, 64] = 0.0\n  {}\n}\n"
+)
+ELEMENTS = {"f16", "bf16", "f32", "f64", "i8", "i32", "i64", "u8", "u16", "u32", "bool"}
+EXACTLY = [
+    ("a new name", "let $0", set()),
+    ("a new name, begun", "var na$0", set()),
+    ("the variable of a loop", "for $0", set()),
+    ("the variable of an unrolled loop", "for<unroll 4> $0", set()),
+    ("behind the variable of a loop", "for i $0", {"in"}),
+    ("behind the variable of an unrolled loop", "for<unroll 4> i i$0", {"in"}),
+    ("behind the `in` of a loop", "for i in $0", {"range"}),
+    ("behind the `in` of a loop, begun", "for i in ra$0", {"range"}),
+    ("behind a range", "for i in range(0, 4) $0", set()),
+    ("behind a name that is bound", "let a $0", set()),
+    ("behind a type", "let a: i32 $0", set()),
+    ("behind the element of a tile", "var t: tile<f32>$0", set()),
+    ("behind a whole condition", "if row $0", set()),
+    ("behind a whole value", "let a = row $0", set()),
+    ("behind a call", "let a = exp(1.0) $0", set()),
+    ("behind subscripts", "let a = acc[0, 0] $0", set()),
+    ("behind the bracket of a collective", "let a = sum<over ctx.lane>$0", set()),
+    ("behind an argument", "let a = max(row $0", set()),
+    ("in a number", "let a = 12$0", set()),
+    ("in a float", "let a = 1.$0", set()),
+    ("fields of what has none", "let a = acc.$0", set()),
+    ("behind `return`", "return $0", set()),
+    ("behind `else`", "if row > 0 {\n  } else $0", {"if"}),
+    ("attributes in a body", "@$0", set()),
+    ("the element of a tile", "var t: tile<$0", ELEMENTS),
+    ("a type", "let a: $0", {*ELEMENTS, "tensor", "tile"}),
+    ("an extent", "var t: tile<f32>[$0", {"T", "N", "row", "8", "16", "32", "64", "128", "256"}),
+    ("a later extent", "var t: tile<f32>[T, $0", {"T", "N", "row", "8", "16", "32", "64", "128", "256"}),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), [case[1:] for case in EXACTLY], ids=[case[0] for case in EXACTLY])
+def test_exactly(text: str, expected: set[str]) -> None:
+    assert labels(HEAD.replace("{}", text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("kernel $0", set()),
+        ("fn $0", set()),
+        ("fn f($0", set()),
+        ("fn f(x) $0", set()),
+        ("kernel k($0", set()),
+        ("kernel k(A$0", set()),
+        ("kernel k(A: f32, $0", set()),
+        ("kernel k(A: tensor<f32>[N]$0", set()),
+        ("kernel k(A: tensor<f32>[N]) $0", set()),
+        ("@launch(32)\nkernel $0", set()),
+        ("kernel k(A: $0", {*ELEMENTS, "tensor", "tile"}),
+        ("@launch(32)\nkernel k(A: i32, B: tensor<$0", ELEMENTS),
+    ],
+)
+def test_exactly_in_a_head(source: str, expected: set[str]) -> None:
+    assert labels(source) == expected
+
+
+VALUES = [
+    ("behind a comparison", "let a = row < $0", {"row", "n", "exp"}, {"over", "let"}),
+    ("behind the larger", "let a = row > $0", {"row", "n", "exp"}, {"let"}),
+    ("behind a minus", "let a = -$0", {"row"}, {"let", "a"}),
+    ("the end of a range of elements", "let a = A[row : $0", {"row", "n", "T"}, {"tensor", "tile"}),
+    ("the end of a range from 0", "let a = A[: $0", {"row", "n", "T"}, {"tile"}),
+    ("on the line after an operator", "let a = row +\n    $0", {"row", "exp"}, {"let", "a"}),
+    ("on the line after an open bracket", "let a = dot(\n    $0", {"acc", "exp"}, {"let", "a"}),
+    ("on the line after an argument", "let a = dot(acc,\n    $0", {"acc", "exp"}, {"let", "a"}),
+    ("on the line after a comment", "let a = 1 // exp(\n  $0", {"a", "let"}, {"exp"}),
+    ("behind a semicolon", "let a = 1; $0", {"a", "let"}, {"exp"}),
+    ("what stands as a statement", "$0", {"let", "barrier", "atomic_add", "acc"}, {"exp", "dot", "sum<>", "ctx"}),
+    ("inside a call, its own name", "let a = max($0, 1)", {"row"}, {"a"}),
+    ("the bounds of a loop, its own variable", "for i in range($0, 4) {\n  }", {"row"}, {"i"}),
+    ("how often to unroll", "for<unroll $0", {"T"}, {"unroll"}),
+    ("a lane", "let a = shfl<from $0", {"row"}, {"over"}),
+    ("the value of a typed name", "let a: i32 = $0", {"row", "exp"}, {"a", "tile"}),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "absent"), [case[1:] for case in VALUES], ids=[case[0] for case in VALUES]
+)
+def test_values(text: str, expected: set[str], absent: set[str]) -> None:
+    found = labels(HEAD.replace("{}", text))
+    assert expected <= found
+    assert not absent & found
+
+
+def ordered(source: str) -> list[str]:
+    c = cursor(source)
+    items = sorted(completion(c.snapshot, c.offset).items, key=lambda item: item.sort_text or item.label)
+    return [item.label for item in items]
+
+
+def test_the_nearest_names_come_first() -> None:
+    assert ordered(HEAD.replace("{}", "let a = $0"))[:6] == ["acc", "row", "n", "A", "N", "T"]
+
+
+def test_where_elements_are_counted_numbers_come_first() -> None:
+    for text in ("acc[$0", "let a = A[row :+ $0", "for i in range($0"):
+        assert ordered(HEAD.replace("{}", text))[:6] == ["row", "n", "N", "T", "acc", "A"]
+
+
+def test_what_is_not_supported_yet_comes_last() -> None:
+    found = ordered(HEAD.replace("{}", "let a = $0"))
+    unsupported = [name for name in found if name in BUILTINS and not BUILTINS[name].supported]
+    assert found[-len(unsupported) :] == unsupported
+
+
+def test_a_name_says_its_type() -> None:
+    c = cursor(HEAD.replace("{}", "let a = $0"))
+    details = {item.label: item.detail for item in completion(c.snapshot, c.offset).items}
+    assert [details[name] for name in ("A", "acc", "n", "row")] == [
+        "tensor<f32>[N, 64]", "tile<f32>[T, 64]", "i32", "index",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("source", "label", "inserted"),
+    [
+        (HEAD.replace("{}", "let a = $0"), "dot_t", "dot_t"),
+        (HEAD.replace("{}", "let a = $0"), "sum<>", "sum"),
+        (HEAD.replace("{}", "$0"), "for<unroll>", "for"),
+        (HEAD.replace("{}", "$0"), "for", "for"),
+        (HEAD.replace("{}", "$0"), "barrier", "barrier()"),
+        ("@$0\nkernel k() {\n}\n", "pipeline", "pipeline"),
+        ("@$0\nkernel k() {\n}\n", "launch", "launch"),
+        ("$0", "@launch", "@launch"),
+        ("@autotune($0)\nkernel k() {\n}\n", "NAME in [..]", "NAME"),
+    ],
+)
+def test_a_client_without_snippets_is_sent_none(source: str, label: str, inserted: str) -> None:
+    c = cursor(source)
+    items = completion(c.snapshot, c.offset, snippets=False).items
+    assert not [item.label for item in items if "$" in (item.insert_text or "") or item.insert_text_format]
+    assert next(item for item in items if item.label == label).insert_text == inserted
 
 
 # Arguments of attributes.

@@ -309,6 +309,16 @@ def test_the_status_of_a_client_that_wants_it() -> None:
             assert sent["state"] != "building"
 
 
+def test_what_is_built_for_other_settings_is_not_fresh() -> None:
+    """Nor before the builds for the new ones are planned."""
+    with wire(capabilities=SHOWING) as wired:
+        wired.open(SCALE)
+        assert settled(wired)["fresh"]
+        wired.server.session.workspace.configure({"target": "sm_90"})
+        found = status(wired)
+        assert (found["target"], found["fresh"]) == ("sm_90", False)
+
+
 def test_the_status_is_sent_to_nobody_who_did_not_ask_for_it() -> None:
     with wire(capabilities=PUSH, initializationOptions=NO_PTXAS) as wired:
         wired.open(SCALE)

@@ -58,6 +58,33 @@ def test_a_comment_above_a_declaration_is_its_documentation() -> None:
     assert "Doubles." in said("// Doubles.\nfn f(x) = x * 2\nkernel k() {\nlet a = $0f(1)\n}")
 
 
+@pytest.mark.parametrize(
+    ("source", "documented"),
+    [
+        ("// About the kernel.\n@autotune($0T in [1, 2])\nkernel k() {}", False),
+        ("// About the kernel.\nkernel k($0A: tensor<f32>[N]) {}", False),
+        ("// About the kernel.\nkernel k(A: tensor<f32>[$0N]) {}", False),
+        ("// About the kernel.\nfn f($0x) = x\nkernel k() {}", False),
+        ("// About the kernel.\n@launch(32)\nkernel $0k() {}", True),
+        ("kernel k() {\n  // About a.\n  let a = 1; let $0b = 2\n}", False),
+        ("kernel k(\n  // About the rows.\n  $0A: tensor<f32>[N]\n) {}", True),
+        ("kernel k() {\n  // About the loop.\n  for<unroll 2> $0i in range(0, 4) {\n  }\n}", True),
+    ],
+)
+def test_a_comment_is_about_what_begins_the_next_line(source: str, documented: bool) -> None:
+    assert ("About" in said(source)) == documented
+
+
+def test_a_note_of_an_operator_is_said_once() -> None:
+    for operator in ("+=", "-=", "+ ", "- "):
+        text = said(
+            f"kernel k(n: i32) {{\n  var a = n\n  a $0{operator} 1\n}}"
+            if "=" in operator
+            else f"kernel k(n: i32) {{\n  let a = n $0{operator} 1\n}}"
+        )
+        assert text.count("fused") == 1
+
+
 def test_functions_and_kernels() -> None:
     assert "fn f(x) = x * 2" in said("fn f(x) = x * 2\nkernel k() {\nlet a = $0f(1)\n}")
     assert "kernel k(A: tensor<f32>[4])" in said("kernel $0k(A: tensor<f32>[4]) {}")
@@ -70,6 +97,8 @@ def test_names_of_a_function() -> None:
 @pytest.mark.parametrize("name", [b for b in BUILTINS if b.isidentifier()])
 def test_every_built_in(name: str) -> None:
     text = said(f"kernel k() {{\nlet a = {name[0]}$0{name[1:]}(1)\n}}")
+    signatures = text.partition("\n```")[0].splitlines()
+    assert len(signatures) == len(set(signatures))
     assert BUILTINS[name].summary in text
     assert BUILTINS[name].example.strip() in text
 

@@ -17,6 +17,7 @@ from phobos_ls.builds import builds
 from tests.ls.building import (
     NO_PTXAS,
     SCALE,
+    SECONDS,
     SHOWING,
     WHOLE,
     at_rest,
@@ -122,6 +123,7 @@ KINDS = {
     "loops": r"(not )?pipelined.*",
     "accesses": r"(load|store|slice of) .*",
     "lines": r"(\d+ live · )?\d+ instructions?",
+    "types": r": .*",
 }
 
 
@@ -336,7 +338,6 @@ def test_a_client_is_told_once_of_a_build_and_never_for_nothing() -> None:
 def test_a_client_that_cannot_be_told_is_not() -> None:
     with wire(capabilities=PUSH, initializationOptions=NO_PTXAS) as wired:
         wired.open(SCALE)
-        assert hints(wired) == []
         settled(wired)
         assert hints(wired) != []
         assert refreshes(wired) == 0
@@ -494,3 +495,66 @@ def test_a_crash_of_the_build_is_a_line_in_the_log_and_a_status(monkeypatch: pyt
         # It is built again when somebody asks, or the text is another.
         assert wired.client.request("phobos/ptx", document())["kernel"] == "scale"
         assert settled(wired)["state"] == "idle"
+
+
+# A client that cannot be told to ask again, as Helix.
+
+ASKING = {**PUSH, "workspace": {"inlayHint": {"refreshSupport": False}}}
+
+
+def test_a_client_that_cannot_be_told_waits_for_what_is_built() -> None:
+    with wire(capabilities=ASKING) as wired:
+        wired.open(SCALE)
+        assert any("occupancy" in label for _, label in hints(wired))
+        insert(wired, 3, "  let more = 1\n", 2)
+        assert not [label for _, label in hints(wired) if label.startswith("~")]
+
+
+def test_it_does_not_wait_for_a_text_that_is_gone() -> None:
+    with wire(capabilities=ASKING) as wired:
+        wired.open(SCALE)
+        asked = wired.client.begin("textDocument/inlayHint", {**document(), "range": WHOLE})
+        insert(wired, 0, "// above\n", 2)
+        assert wired.client.answer(asked, SECONDS)["result"] == []
+        assert hints(wired)
+
+
+@pytest.mark.parametrize(
+    ("text", "settings"),
+    [
+        (SCALE.replace("* 2.0", "* wrong"), {}),
+        (SCALE.replace("* 2.0", "* ("), {}),
+        ("", {}),
+        (SCALE, {"build": "off"}),
+        (SCALE, {"hints": False}),
+    ],
+)
+def test_it_does_not_wait_for_what_never_comes(text: str, settings: dict[str, Any]) -> None:
+    with wire(capabilities=ASKING, initializationOptions=settings) as wired:
+        wired.open(text)
+        assert hints(wired) == []
+
+
+def test_it_does_not_wait_for_a_save() -> None:
+    with wire(capabilities=ASKING, initializationOptions={"build": "onSave"}) as wired:
+        wired.open(SCALE)
+        assert any("occupancy" in label for _, label in hints(wired))
+        insert(wired, 3, "  let more = 1\n", 2)
+        assert all(label.startswith("~") for _, label in hints(wired))
+
+
+def test_it_does_not_wait_for_a_file_that_is_closed() -> None:
+    with wire(capabilities=ASKING) as wired:
+        wired.open(SCALE)
+        asked = wired.client.begin("textDocument/inlayHint", {**document(), "range": WHOLE})
+        wired.close()
+        assert wired.client.answer(asked, SECONDS)["result"] == []
+
+
+def test_one_that_waits_may_be_cancelled() -> None:
+    with wire(capabilities=ASKING) as wired:
+        wired.open(SCALE)
+        asked = wired.client.begin("textDocument/inlayHint", {**document(), "range": WHOLE})
+        wired.client.notify("$/cancelRequest", {"id": asked})
+        assert wired.client.answer(asked, SECONDS)["error"]["code"] == -32800
+        assert hints(wired)

@@ -76,7 +76,7 @@ REFUSED = [
     ("let", "kernel k() {\n  let $0a = 1\n}", "word of the language"),
     ("ctx", "kernel k() {\n  let $0a = 1\n}", "word of the language"),
     ("1a", "kernel k() {\n  let $0a = 1\n}", "not a name"),
-    ("", "kernel k() {\n  let $0a = 1\n}", "not a name"),
+    ("", "kernel k() {\n  let $0a = 1\n}", "a name is needed"),
     ("é", "kernel k() {\n  let $0a = 1\n}", "not a name"),
     ("b", "kernel k() {\n  let $0a = 1\n  let b = 2\n}", "already declared"),
     (
@@ -87,6 +87,12 @@ REFUSED = [
     ("g", "fn $0f(x) = x\nfn g(x) = x\nkernel k() {}", "already declared"),
     ("dot", "fn $0f(x) = x\nkernel k() {\n  let a = f(1)\n}", "built-in"),
     ("N", "kernel k(A: tensor<f32>[N], $0n: i32) {}", "error"),
+    (
+        "T",
+        "@autotune(T in [4, 8])\nkernel k(A: tensor<f32>[N, 64], n: i32) {\n"
+        "  let row = n * T\n  let $0next = row\n  A[next :+ T, :] = A[row :+ T, :]\n}",
+        "`T` already means something else where `next` is used",
+    ),
     ("x", "kernel k() {\n  let a = $01\n}", "no name"),
     ("x", "kernel k() {\n  let a = e$0xp(1.0)\n}", "no name"),
 ]

@@ -6,7 +6,7 @@ import pytest
 from lsprotocol import types as lsp
 
 from phobos_ls.features import call_hierarchy, formatting
-from phobos_ls.features.structure import folding_ranges, selection_ranges
+from phobos_ls.features.structure import MOST_SELECTIONS, folding_ranges, selection_ranges
 from phobos_ls.features.symbols import document_symbols, matches, workspace_symbols
 from tests.ls.cursor import Cursor, cursor
 
@@ -223,3 +223,16 @@ def test_a_new_line_is_indented(source: str, line: str) -> None:
 def test_line_ends_are_kept() -> None:
     c = cursor("kernel k() {\r\nlet a=1\r\n}\r\n")
     assert after(c, formatting.format_document(c.snapshot)) == "kernel k() {\r\n  let a = 1\r\n}\r\n"
+
+
+def test_a_selection_does_not_grow_without_end() -> None:
+    """Not every client reads an answer in which thousands of objects lie in one another."""
+    c = cursor("kernel k() {\n  let a = " + "(" * 300 + "$01" + ")" * 300 + "\n}\n")
+    (selected,) = selection_ranges(c.snapshot, [c.offset])
+    ranges = [selected.range]
+    while selected.parent is not None:
+        selected = selected.parent
+        ranges.append(selected.range)
+    assert len(ranges) == MOST_SELECTIONS
+    assert c.text(ranges[0]) == "1"
+    assert c.text(ranges[-1]) == c.snapshot.text.decode()

@@ -7,7 +7,7 @@ import { deletedFiles } from './deleted';
 import { explanations } from './explain';
 import { listings } from './listings';
 import { messages } from './messages';
-import { onDidChoose } from './python';
+import { environments } from './python';
 import { server, type Server } from './server';
 import { status } from './status';
 import { tasks } from './tasks';
@@ -17,7 +17,8 @@ let running: Server | undefined;
 export async function activate(context: vscode.ExtensionContext): Promise<void> {
   const log = vscode.window.createOutputChannel('Phobos', { log: true });
   const deleted = deletedFiles('**/*.ph');
-  const served = server(log, new Set(COMMANDS), deleted);
+  const python = environments(log);
+  const served = server(log, new Set(COMMANDS), deleted, python);
   running = served;
   const shown = listings(served, log);
   const relocate = () => void served.relocate();
@@ -31,7 +32,8 @@ export async function activate(context: vscode.ExtensionContext): Promise<void> 
     beside(shown),
     commands(served, shown, log),
     tasks(served),
-    onDidChoose(relocate),
+    python,
+    python.onDidChoose(relocate),
     vscode.workspace.onDidGrantWorkspaceTrust(relocate),
     vscode.workspace.onDidChangeConfiguration((event) => event.affectsConfiguration('phobos.path') && relocate()),
   );

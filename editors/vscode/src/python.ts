@@ -15,33 +15,46 @@ interface PythonExtension {
   };
 }
 
+export interface Environments {
+  folders(folder: vscode.WorkspaceFolder | undefined): Promise<string[]>;
+  /** Another one is chosen in the Python extension. */
+  readonly onDidChoose: vscode.Event<void>;
+  dispose(): void;
+}
+
 const EXTENSION = 'ms-python.python';
 const USUAL = ['.venv', 'venv'];
 
-export async function environments(folder: vscode.WorkspaceFolder | undefined, log: vscode.LogOutputChannel): Promise<string[]> {
-  const around = [process.env['VIRTUAL_ENV'], process.env['CONDA_PREFIX']].filter((found) => found !== undefined && found !== '');
-  const within = folder !== undefined && vscode.workspace.isTrusted ? USUAL.map((name) => join(folder.uri.fsPath, name)) : [];
-  const chosen = vscode.workspace.isTrusted ? await active(folder, log) : undefined;
-  return [...(chosen === undefined ? [] : [chosen]), ...(around as string[]), ...within];
-}
+export function environments(log: vscode.LogOutputChannel): Environments {
+  const chosen = new vscode.EventEmitter<void>();
+  let listening: vscode.Disposable | undefined;
 
-/** Tells of another choice in the Python extension, where that is running. */
-export function onDidChoose(changed: () => void): vscode.Disposable {
-  const python = vscode.extensions.getExtension<PythonExtension>(EXTENSION);
-  return python?.isActive === true
-    ? python.exports.environments.onDidChangeActiveEnvironmentPath(changed)
-    : new vscode.Disposable(() => undefined);
-}
-
-async function active(folder: vscode.WorkspaceFolder | undefined, log: vscode.LogOutputChannel): Promise<string | undefined> {
-  const python = vscode.extensions.getExtension<PythonExtension>(EXTENSION);
-  if (python === undefined) return undefined;
-  try {
-    const { environments } = await python.activate();
-    const found = await environments.resolveEnvironment(environments.getActiveEnvironmentPath(folder?.uri));
-    return found?.executable.sysPrefix;
-  } catch (error) {
-    log.warn(`The Python extension did not say which environment is chosen: ${String(error)}`);
-    return undefined;
+  async function active(folder: vscode.WorkspaceFolder | undefined): Promise<string | undefined> {
+    const python = vscode.extensions.getExtension<PythonExtension>(EXTENSION);
+    if (python === undefined) return undefined;
+    try {
+      const { environments } = await python.activate();
+      // Not before: it may have been asleep until it was asked.
+      listening ??= environments.onDidChangeActiveEnvironmentPath(() => chosen.fire());
+      const found = await environments.resolveEnvironment(environments.getActiveEnvironmentPath(folder?.uri));
+      return found?.executable.sysPrefix;
+    } catch (error) {
+      log.warn(`The Python extension did not say which environment is chosen: ${String(error)}`);
+      return undefined;
+    }
   }
+
+  return {
+    async folders(folder) {
+      const around = [process.env['VIRTUAL_ENV'], process.env['CONDA_PREFIX']];
+      const within = folder !== undefined && vscode.workspace.isTrusted ? USUAL.map((name) => join(folder.uri.fsPath, name)) : [];
+      const wanted = vscode.workspace.isTrusted ? await active(folder) : undefined;
+      return [wanted, ...around, ...within].filter((found) => found !== undefined && found !== '') as string[];
+    },
+    onDidChoose: chosen.event,
+    dispose: () => {
+      listening?.dispose();
+      chosen.dispose();
+    },
+  };
 }

@@ -21,7 +21,7 @@ import {
 import type { DeletedFiles } from './deleted';
 import { locate, type Located } from './locate';
 import { STATUS, type Status } from './protocol';
-import { environments } from './python';
+import type { Environments } from './python';
 
 export const LANGUAGE = 'phobos';
 
@@ -49,7 +49,7 @@ export interface Server {
 }
 
 /** `own` are the commands that are done here, of which the server's are not to be registered. */
-export function server(log: vscode.LogOutputChannel, own: ReadonlySet<string>, deleted: DeletedFiles): Server {
+export function server(log: vscode.LogOutputChannel, own: ReadonlySet<string>, deleted: DeletedFiles, python: Environments): Server {
   const changed = new vscode.EventEmitter<Condition>();
   const status = new vscode.EventEmitter<Status>();
   let condition: Condition = { kind: 'stopped' };
@@ -133,11 +133,11 @@ export function server(log: vscode.LogOutputChannel, own: ReadonlySet<string>, d
     restart: () =>
       inTurn(async () => {
         await stop();
-        await start(await find(log));
+        await start(await find(python));
       }),
     relocate: () =>
       inTurn(async () => {
-        const found = await find(log);
+        const found = await find(python);
         const current = 'command' in condition ? condition.command : undefined;
         if ('command' in found && found.command === current && condition.kind === 'running') return;
         if ('problem' in found && condition.kind === 'missing' && found.problem === condition.problem) return;
@@ -148,12 +148,12 @@ export function server(log: vscode.LogOutputChannel, own: ReadonlySet<string>, d
   };
 }
 
-async function find(log: vscode.LogOutputChannel): Promise<Located> {
+async function find(python: Environments): Promise<Located> {
   const folder = vscode.workspace.workspaceFolders?.[0];
   return locate({
     setting: vscode.workspace.getConfiguration(LANGUAGE, folder).get('path', '').trim(),
     workspaceFolder: folder?.uri.fsPath,
-    environments: await environments(folder, log),
+    environments: await python.folders(folder),
     path: process.env['PATH'] ?? '',
   });
 }
