@@ -14,7 +14,7 @@ from phobos_core.ir.module import Kernel, Op, Value
 from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import Node, views_along
 from phobos_core.ir.types import MemType, Patches, Rows, TileType, element_of
-from phobos_core.language.targets import LANES, MAX_REGISTERS_PER_THREAD, registers_of_a_thread
+from phobos_core.language.targets import LANES, MAX_REGISTERS_PER_THREAD, REGISTERS_PER_SM
 from phobos_core.language.types import F64, I32
 
 # The widest access of a thread.
@@ -160,8 +160,12 @@ def operand_registers(words: int, tm: int, tn: int) -> int:
 
 def registers(kernel: Kernel) -> int:
     """What a thread may use, by the caps of `@launch` and by the register file."""
-    warps = -(-kernel.threads // LANES) * (kernel.min_blocks or 1)
-    return min(kernel.max_registers or MAX_REGISTERS_PER_THREAD, registers_of_a_thread(warps))
+    blocks = kernel.min_blocks or 1
+    return min(
+        kernel.max_registers or MAX_REGISTERS_PER_THREAD,
+        MAX_REGISTERS_PER_THREAD,
+        REGISTERS_PER_SM // (kernel.threads * blocks),
+    )
 
 
 def covers(kernel: Kernel, dot: Op) -> bool:
