@@ -206,7 +206,7 @@ def _in_one_row(index: Index, vectors: Vectors, op: Op, node: Node) -> bool:
     columns = node.anchor.operands[0].type
     assert isinstance(columns, TileType)
     bytes = vectors.widest(views, columns.shape[1]).vector * element_of(node.op.result.type).bytes
-    return schedule.columns % (LANES * WORD // max(WORD, min(WIDEST, bytes))) == 0
+    return (schedule.across or schedule.columns) % (LANES * WORD // max(WORD, min(WIDEST, bytes))) == 0
 
 
 def _holds_slices(index: Index, touched: Sequence[tuple[Op, Touch]]) -> bool:
