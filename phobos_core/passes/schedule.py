@@ -225,7 +225,10 @@ class _Planner:
         """What WARP_M and WARP_N come to, or why to nothing."""
         asked = [f"{name} = {n}" for name, n in zip(("WARP_M", "WARP_N"), asked_warp(self.kernel), strict=True) if n]
         if grid.across:
-            return [f"{LANES // grid.across * grid.tm}x{grid.across * tn} a warp"], []
+            warp = LANES // grid.across * grid.tm, grid.across * tn
+            meant = all(n in (None, own) for n, own in zip(asked_warp(self.kernel), warp, strict=True))
+            why = f"{' and '.join(asked)} for the wider product that it shares its threads' places with"
+            return [f"{warp[0]}x{warp[1]} a warp"], [] if meant else [why]
         makes = "makes" if len(asked) == 1 else "make"
         why = f"no whole warps of {LANES} patches of {grid.tm}x{tn}, or a row of them is reduced across threads"
         return [], [f"{' and '.join(asked)} {makes} {why}"] if asked else []

@@ -99,3 +99,34 @@ def test_a_warp_that_cannot_be_is_told_of(choices: dict[str, int], after: str, t
 def test_where_nothing_is_asked_nothing_is_told() -> None:
     choice, reason = why(compiled({"U": 1}))
     assert "warp" not in choice + reason
+
+
+def test_a_narrower_product_in_the_same_places_has_a_smaller_warp() -> None:
+    """Each thread has as many columns less as the product has."""
+    source = """\
+@autotune(WARP_M in [32, 32, 32], WARP_N in [32, 32, 32])
+@launch(128)
+kernel k(A: tensor<f32>[64, 32], B: tensor<f32>[32, 64], D: tensor<f32>[64, 128], r: tensor<f32>[64, 1],
+         C: tensor<f32>[64, 64], E: tensor<f32>[64, 128]) {
+  let row = r[:, :]
+  var s: tile<f32>[64, 64] = dot(A[:, :], B[:, :])
+  s = s * row
+  C[:, :] = s
+  var e: tile<f32>[64, 128] = 0.0
+  for i in range(0, 2) { e += dot(s, D[:, :]) * row }
+  E[:, :] = e + row
+}
+"""
+    kernel = phobos.compile_text(source)["k"]
+    first, second = [(d.choice, d.reason) for d in kernel._kernel.decisions if d.op == "dot"]
+    assert "32x32 a warp" in second[0]
+    assert "WARP_N" not in second[1]
+    assert "32x16 a warp" in first[0]
+    assert "WARP_M = 32 and WARP_N = 32 for the wider product" in first[1]
+    random = np.random.default_rng(3)
+    shapes = (64, 32), (32, 64), (64, 128), (64, 1)
+    a, b, d, r = (random.integers(-3, 4, shape).astype(np.float32) for shape in shapes)
+    outs = [np.zeros((64, columns), np.float32) for columns in (64, 128)]
+    *_, c, e = left(kernel, "emulator", (1, 1), [a, b, d, r, *outs])
+    np.testing.assert_array_equal(c, (a @ b) * r)
+    np.testing.assert_array_equal(e, 2 * (c @ d) * r + r)
