@@ -122,3 +122,10 @@ TARGETS: dict[str, Target] = {
 def least_target(feature: Feature) -> Target:
     """The smallest target that has `feature`, which an error about a missing one names."""
     return min((t for t in TARGETS.values() if t.has(feature)), key=lambda t: t.sm)
+
+
+def registers_of_a_thread(warps: int) -> int:
+    """The most that each thread can have where so many warps are on an SM: a sub-partition shares out its quarter."""
+    in_one = -(-warps // SUB_PARTITIONS)
+    per_warp = REGISTERS_PER_SM // SUB_PARTITIONS // in_one // REGISTER_GRANULE * REGISTER_GRANULE
+    return min(MAX_REGISTERS_PER_THREAD, per_warp // LANES)

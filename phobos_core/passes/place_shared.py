@@ -100,10 +100,11 @@ def _placements(copies: Sequence[Sequence[Tile]], placed: Mapping[Op, tuple[int,
         rows: dict[int, Placement] = {}
         for t in group:
             offset = placed[t.alloc][0]
-            live = t.lines
-            if offset in rows:
-                live = min(live[0], rows[offset].live[0]), max(live[1], rows[offset].live[1])
-            rows[offset] = Placement(t.name, t.alloc.line, t.shown, t.mem.element, "shared", t.bytes, offset, live)
+            live, size = t.lines, t.bytes
+            if (known := rows.get(offset)) is not None:
+                # That of a remainder has one stage, where that of the whole tiles may have two.
+                live, size = (min(live[0], known.live[0]), max(live[1], known.live[1])), max(size, known.bytes)
+            rows[offset] = Placement(t.name, t.alloc.line, t.shown, t.mem.element, "shared", size, offset, live)
         yield from rows.values()
 
 
@@ -206,7 +207,7 @@ def _in_one_row(index: Index, vectors: Vectors, op: Op, node: Node) -> bool:
     columns = node.anchor.operands[0].type
     assert isinstance(columns, TileType)
     bytes = vectors.widest(views, columns.shape[1]).vector * element_of(node.op.result.type).bytes
-    return schedule.columns % (LANES * WORD // max(WORD, min(WIDEST, bytes))) == 0
+    return (schedule.across or schedule.columns) % (LANES * WORD // max(WORD, min(WIDEST, bytes))) == 0
 
 
 def _holds_slices(index: Index, touched: Sequence[tuple[Op, Touch]]) -> bool:

@@ -19,7 +19,7 @@ from phobos_core.ir.rewrite import Index, indexed
 from phobos_core.ir.schedule import Contraction
 from phobos_core.ir.tree import nodes, read_along_k
 from phobos_core.ir.types import TileType, element_of
-from phobos_core.language.targets import LANES, REGISTERS_PER_SM, TARGETS
+from phobos_core.language.targets import LANES, TARGETS, registers_of_a_thread
 
 # Addresses, counters, what is read ahead, and what each further contraction keeps alive of them.
 _BESIDE = 40
@@ -41,7 +41,7 @@ def residency(kernel: Kernel) -> Kernel:
         return kernel
     aimed = _blocks(kernel)
     warps = -(-kernel.threads // LANES)
-    fitting = max(1, REGISTERS_PER_SM // (need * warps * LANES))
+    fitting = next((n for n in range(aimed, 1, -1) if registers_of_a_thread(n * warps) >= need), 1)
     if fitting >= aimed:
         return kernel
     reason = (

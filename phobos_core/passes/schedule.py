@@ -33,12 +33,14 @@ from phobos_core.passes import pairs
 from phobos_core.passes.materialize import name_of
 from phobos_core.passes.thread_tiles import (
     along,
+    asked_warp,
     contractions_of,
     covers,
     patches_of,
     row_run,
     shape_of,
     thread_tile,
+    warp_columns,
 )
 from phobos_core.passes.turned import copy_layout
 
@@ -204,7 +206,8 @@ class _Planner:
                 grid = layout
             case _:
                 tm, tn = thread_tile(self.kernel, dot)
-                grid = Rows(self.kernel.threads, tm, -(-rows // tm), -(-columns // tn), row_run(self.index, [dot], tm))
+                height, across = row_run(self.index, [dot], tm), warp_columns(self.kernel, (tm, tn), (rows, columns))
+                grid = Rows(self.kernel.threads, tm, -(-rows // tm), -(-columns // tn), height, across)
         if not isinstance(layout, Patches):
             # A run that does not divide the columns would cross into the next row.
             widest = gcd(tn, columns, 4 if dp4a else 16)
@@ -213,8 +216,22 @@ class _Planner:
         plan = Contraction(tm, tn, grid.rows, grid.columns, dp4a, run, grid.height, grid.across)
         path = "dp4a" if dp4a else "FMA" if element_of(dot.result.type).is_float else "scalar"
         outputs = "1 output a thread" if tm * tn == 1 else f"{tm}x{tn} outputs a thread"
-        self.decisions.append(Decision(dot.line, name_of(dot), f"{path}, {outputs}", reason))
+        warps, left = self.warps(grid, tn)
+        reason = "; ".join([reason, *left])
+        self.decisions.append(Decision(dot.line, name_of(dot), ", ".join([path, outputs, *warps]), reason))
         return plan
+
+    def warps(self, grid: Rows | Patches, tn: int) -> tuple[list[str], list[str]]:
+        """What WARP_M and WARP_N come to, or why to nothing."""
+        asked = [f"{name} = {n}" for name, n in zip(("WARP_M", "WARP_N"), asked_warp(self.kernel), strict=True) if n]
+        if grid.across:
+            warp = LANES // grid.across * grid.tm, grid.across * tn
+            meant = all(n in (None, own) for n, own in zip(asked_warp(self.kernel), warp, strict=True))
+            why = f"{' and '.join(asked)} for the wider product that it shares its threads' places with"
+            return [f"{warp[0]}x{warp[1]} a warp"], [] if meant else [why]
+        makes = "makes" if len(asked) == 1 else "make"
+        why = f"no whole warps of {LANES} patches of {grid.tm}x{tn}, or a row of them is reduced across threads"
+        return [], [f"{' and '.join(asked)} {makes} {why}"] if asked else []
 
     def dp4a(self, dot: Op, inner: int) -> tuple[bool, str]:
         if dot.operands[0].type != TileType(I8, shape_of(dot.operands[0])):

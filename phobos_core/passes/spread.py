@@ -22,7 +22,16 @@ from phobos_core.ir.rewrite import Index
 from phobos_core.ir.tree import INNER
 from phobos_core.ir.types import Layout, Patches, Rows, element_of
 from phobos_core.language.targets import LANES
-from phobos_core.passes.thread_tiles import ACCESS_BYTES, NoGrid, along, patches_of, row_run, shape_of, shared_grid
+from phobos_core.passes.thread_tiles import (
+    ACCESS_BYTES,
+    NoGrid,
+    along,
+    patches_of,
+    row_run,
+    shape_of,
+    shared_grid,
+    warp_columns,
+)
 from phobos_core.passes.tile_uses import SharedTile, Statement
 
 # A row goes to more than a warp where each thread of one would have so many runs of it.
@@ -123,7 +132,12 @@ class Spreading:
         if isinstance(found, NoGrid):
             return Conflict(found.reason, _beside(component, folds=found.for_folds))
         grid, widths = found
-        grid = replace(grid, height=row_run(self._index, component.dots, grid.tm))
+        height = row_run(self._index, component.dots, grid.tm)
+        # The threads that reduce a row are neighbours, so that patches then go row by row.
+        width = max(widths)
+        shape = (component.rows, width)
+        across = 0 if component.folds else warp_columns(self._kernel, (grid.tm, widths[width]), shape)
+        grid = replace(grid, height=height, across=across)
         patches = {}
         for columns, statements in self._by_width(component).items():
             if columns in widths:

@@ -132,13 +132,33 @@ def row_run(index: Index, dots: Sequence[Op], tm: int) -> int:
     return run
 
 
+def warp_columns(kernel: Kernel, patch: tuple[int, int], shape: tuple[int, ...]) -> int:
+    """How many patches a warp has side by side, as WARP_M and WARP_N say; 0 where they do not, or where warps so large
+    are no 32 patches each, or do not make up the tile."""
+    (tm, tn), (rows, columns) = patch, shape
+    warp_m, warp_n = asked_warp(kernel)
+    if warp_m is None and warp_n is None:
+        return 0
+    across = warp_n // tn if warp_n is not None else LANES * tm // (warp_m or 1)
+    if not across or LANES % across or kernel.threads % LANES:
+        return 0
+    warp = LANES // across * tm, across * tn
+    meant = warp_m in (None, warp[0]) and warp_n in (None, warp[1])
+    return across if meant and rows % warp[0] == 0 and columns % warp[1] == 0 else 0
+
+
+def asked_warp(kernel: Kernel) -> tuple[int | None, int | None]:
+    return kernel.config.get("WARP_M"), kernel.config.get("WARP_N")
+
+
 def _tiles(kernel: Kernel, dot: Op) -> list[tuple[int, int]]:
-    """The patches to choose from."""
+    """The patches to choose from: those that make up the warps asked for, if some do."""
     rows, columns = shape_of(dot.result)
     fixed = kernel.config.get("TILE_TM"), kernel.config.get("TILE_TN")
     tall = [min(fixed[0], rows)] if fixed[0] else [s for s in _SIDES if s <= rows]
     wide = [min(fixed[1], columns)] if fixed[1] else [s for s in _SIDES if s <= columns]
-    return [(tm, tn) for tm in tall for tn in wide]
+    found = [(tm, tn) for tm in tall for tn in wide]
+    return [patch for patch in found if warp_columns(kernel, patch, (rows, columns))] or found
 
 
 def _cost(grid: Rows, dot: Op, tn: int) -> int:

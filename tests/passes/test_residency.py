@@ -5,7 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 import phobos_core as phobos
+from phobos_core.language.targets import TARGETS, registers_of_a_thread
+from phobos_core.report.occupancy import BlockUse, limits
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 
@@ -24,6 +28,20 @@ kernel k(A: tensor<f32>[M, 64], B: tensor<f32>[64, 64], C: tensor<f32>[M, 64]) {
   let row = ctx.block.x * 64
   C[row :+ 64, :] = dot(A[row :+ 64, :], B[:, :])
 }
+"""
+
+LOOP = """\
+@launch({threads})
+@aligned(M = 64, N = 64, K = 8)
+kernel k(A: tensor<f32>[M, K], B: tensor<f32>[N, K], C: tensor<f32>[M, N]) {{
+  let row = ctx.block.x * 64
+  let column = ctx.block.y * 64
+  var sum: tile<f32>[64, 64] = 0.0
+  for k in range(0, K, 8) {{
+    sum += dot_t(A[row :+ 64, k :+ 8], B[column :+ 64, k :+ 8])
+  }}
+  C[row :+ 64, column :+ 64] = sum * sum
+}}
 """
 
 NONE = """\
@@ -47,6 +65,24 @@ def test_two_contractions_ask_for_registers() -> None:
     assert 65536 // (blocks * 256) >= 16 + 16 + 40
     assert asked.report.launch.min_blocks is None
     assert asked.report.resources.spill_store_bytes == 0
+
+
+@pytest.mark.parametrize("threads", [64, 96, 160, 288])
+def test_so_many_blocks_have_the_registers_that_are_needed(threads: int) -> None:
+    """By NVIDIA's formula, in which the warps of an SM come in fours."""
+    asked = kernel(LOOP.format(threads=threads), "sm_80")
+    (decision,) = [d for d in asked.report.decisions if d.op == "blocks"]
+    (need,) = map(int, re.findall(r"estimated to need (\d+) registers", decision.reason))
+    blocks = int(decision.choice.split()[2])
+    assert blocks == limits(TARGETS["sm_80"], BlockUse(threads, need, 0))["registers"]
+    assert asked.report.resources.spill_store_bytes == 0
+
+
+@pytest.mark.parametrize("warps", range(1, 65))
+def test_the_registers_of_a_thread_are_the_most_that_fit(warps: int) -> None:
+    most = registers_of_a_thread(warps)
+    fitting = [limits(TARGETS["sm_90"], BlockUse(32, n, 0))["registers"] >= warps for n in (most, most + 1)]
+    assert fitting == [True, False]
 
 
 def test_launch_has_the_last_word() -> None:
