@@ -34,6 +34,10 @@ def redux_sync(cg: Context, op: Op) -> None:
     cg.scalars[op.result] = redux(cg, op.attrs["kind"], cg.scalars[op.operands[0]])
 
 
+def uniform(cg: Context, op: Op) -> None:
+    cg.scalars[op.result] = cg.scalars[op.operands[0]]
+
+
 # Packed words
 
 

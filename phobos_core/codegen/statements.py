@@ -223,6 +223,7 @@ _STATEMENTS: Mapping[str, Callable[[Context, Op], None]] = {
     "vote": exchange.votes,
     "ballot": exchange.votes,
     "redux": exchange.redux_sync,
+    "uniform": exchange.uniform,
     "dp4a": exchange.dp4a,
     "byteperm": exchange.byteperm,
     "popcount": exchange.popcount,

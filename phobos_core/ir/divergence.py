@@ -5,7 +5,8 @@ whatever assumes that all threads see one value, or come to one place, asks here
 may stand, when two addresses are known to be apart.
 
 A value differs where it comes from the thread's number, from an exchange of lanes, from memory at an index that
-differs, or from control that does. The sets grow until nothing changes, through loops as often as that takes.
+differs, or from control that does; but not where it is said to be the same (`uniform`). The sets grow until nothing
+changes, through loops as often as that takes.
 """
 
 from __future__ import annotations
@@ -68,7 +69,7 @@ class _Analysis:
             self.control(op)
         elif _begins(op):
             self.values.update(op.results)
-        elif not self.values.isdisjoint(op.operands):
+        elif op.name != "uniform" and not self.values.isdisjoint(op.operands):
             self.values.update(v for v in op.results if isinstance(v.type, ScalarType | RunType))
 
     def control(self, op: Op) -> None:

@@ -203,6 +203,9 @@ class Integers:
             case "add" | "sub":
                 lhs, rhs = (self.linear(v) for v in op.operands)
                 self._linear[result] = lhs.plus(rhs, 1 if op.name == "add" else -1)
+            case "uniform":
+                # Not its operand's form, which is made of values that differ.
+                self.declare(result, self.range(op.operands[0]))
             case "neg":
                 self._linear[result] = self.linear(op.operands[0]).scaled(-1)
             case "select":

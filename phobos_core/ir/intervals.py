@@ -79,7 +79,7 @@ class Intervals:
                 self.declare(result, (op.attrs["value"], op.attrs["value"]))
             case "ctx":
                 self.declare(result, self._context(op.attrs["field"]))
-            case "convert" if is_integer(op.operands[0]):
+            case "convert" | "uniform" if is_integer(op.operands[0]):
                 self.declare(result, self.of(op.operands[0]))
             case "select":
                 self.declare(result, _hull(*(self.of(v) for v in op.operands[1:])))

@@ -255,6 +255,12 @@ _TABLE = (
     OpDef("vote", "`any` or `all` of a bool over the lanes of the warp.", "bool", "bool", ("kind",), effect="sync"),
     OpDef("ballot", "The lanes of the warp for which a bool holds, a bit for each.", "bool", "u32", effect="sync"),
     OpDef("redux", "`sum`, `min` or `max` over the lanes of the warp.", "i32", "i32", ("kind",), effect="sync"),
+    OpDef(
+        "uniform",
+        "Its operand, which is the same in all threads of the CTA though it is made of values that are not.",
+        "scalar",
+        "scalar",
+    ),
     OpDef("trap_if", "Traps when the scalar bool holds.", "bool", effect="sync", attrs=("message",)),
     # Packed words, of 32-bit integers of either sign
     OpDef(

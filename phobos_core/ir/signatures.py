@@ -366,6 +366,13 @@ def _warp(kinds: set[str], element: ScalarType) -> _Check:
     return check
 
 
+def _uniform(op: Op) -> str | None:
+    match [v.type for v in op.operands], _results(op):
+        case [ScalarType() as value], [result] if value == result:
+            return None
+    return "takes a scalar, gives one of its type"
+
+
 def _trap_if(op: Op) -> str | None:
     return None if [v.type for v in op.operands] == [BOOL] else "takes a bool"
 
@@ -400,4 +407,5 @@ _CHECKS: Mapping[str, _Check] = {
     "vote": _warp({"any", "all"}, BOOL),
     "ballot": _ballot,
     "redux": _warp({"sum", "min", "max"}, I32),
+    "uniform": _uniform,
 }

@@ -57,6 +57,9 @@ def collective(c: Context, e: p.Collective) -> Value:
     if e.group == "thread" and c.threads > LANES:
         state = _across_warps(c, f"{e.op} over ctx.thread", fold, state)
         choice += ", then shared memory and three barriers"
+    elif e.group == "thread":
+        # The fold of the only warp. Of several, each thread reads what all have.
+        state = (c.emit.build.unary("uniform", state[-1]),)
     c.decisions.append(Decision(line, f"{e.op}<over ctx.{e.group}>", choice, reason))
     return c.emit.convert(state[-1], e.type)
 

@@ -306,3 +306,54 @@ kernel k(X: tensor<f32>[4, 32], N: tensor<f32>[M], O: tensor<f32>[4, 1], P: tens
     second = first + (x + first).sum(1, keepdims=True)
     np.testing.assert_array_equal(p, x + first)
     np.testing.assert_array_equal(o, second + (x + first).sum(1, keepdims=True))
+
+
+@pytest.mark.parametrize("threads", [32, 64])
+@pytest.mark.parametrize(
+    ("fold", "element"),
+    [
+        ("sum<over ctx.thread>(x)", "i32"),
+        ("max<over ctx.thread>(x)", "i32"),
+        ("min<over ctx.thread>(x * f32(2.0))", "f32"),
+        ("argmax<over ctx.thread>(x)", "i32"),
+        ("argmax<over ctx.thread>(x)", "f32"),
+        ("reduce<over ctx.thread>(x, larger)", "i32"),
+    ],
+)
+def test_tiles_under_a_condition_that_the_whole_cta_folded(fold: str, element: str, threads: int) -> None:
+    """The fold is the same in all threads, those of a CTA of one warp too: barriers may stand, and do, where tiles are
+    used behind it."""
+    source = f"""\
+fn larger(a, b) = max(a, b)
+@launch({threads})
+kernel k(A: tensor<{element}>[{threads}], B: tensor<f32>[16, 16], C: tensor<i32>[12, 1], O: tensor<i32>[12, 1]) {{
+  let x = A[ctx.thread]
+  let found = {fold}
+  var s = dot(B[0 :+ 12, :], B[:, :])
+  var r = rowargmax(s * s)
+  r = r + C[:, :]
+  if found > 0 {{
+    r[8 : 10, :] = r[9 : 10, :]
+    r[0 : 4, :] = r[1 : 5, :]
+  }}
+  for n in range(0, i32(found) % 3 + 1) {{
+    r[4 : 8, :] = r[5 : 9, :]
+  }}
+  O[:, :] = r
+}}
+"""
+    rng = np.random.default_rng(0)
+    a = rng.permutation(threads).astype(np.int32 if element == "i32" else np.float32) + 1
+    b, c = rng.integers(-3, 4, (16, 16)).astype(np.float32), rng.integers(0, 99, (12, 1)).astype(np.int32)
+    s = (b[:12] @ b) ** 2
+    expected = s.argmax(1, keepdims=True).astype(np.int32) + c
+    found = {"sum": a.sum(), "max": a.max(), "min": 2 * a.min(), "arg": a.argmax(), "red": a.max()}[fold[:3]]
+    assert found > 0
+    expected[8:10] = expected[9:10]
+    expected[0:4] = expected[1:5].copy()
+    for _ in range(int(found) % 3 + 1):
+        expected[4:8] = expected[5:9].copy()
+    for device in DEVICES:
+        out = np.zeros((12, 1), np.int32)
+        launch(device, source, a, b, c, out)
+        np.testing.assert_array_equal(out, expected, err_msg=device)

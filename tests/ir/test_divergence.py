@@ -44,6 +44,11 @@ def test_an_exchange_of_lanes_differs() -> None:
     ) == {"t", "s", "w"}
 
 
+def test_what_is_said_to_be_the_same_does_not() -> None:
+    body = "%i = convert %t : i32\n%r = redux %i {kind = max} : i32\n%u = uniform %r : i32\n%c = add %u, %u : i32\n"
+    assert differing(body) == {"t", "i", "r"}
+
+
 def test_what_a_branch_gives_differs_with_its_condition_if_its_sides_differ() -> None:
     body = (
         "%c = cmp %t, %one {predicate = lt} : bool\n"
