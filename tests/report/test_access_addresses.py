@@ -236,6 +236,21 @@ def test_one_that_is_not_found_is_not_denied() -> None:
     assert {each.banks.degree for each in told if each.banks is not None} == {(1, 1)}
 
 
+def test_a_loop_that_starts_below_zero_to_tell_its_first_turn() -> None:
+    """`i + 11 < i` holds without a sign where i is -11, which LLVM writes for `i + 11 < 11`."""
+    found = only(f"""{START}mov.b32 %r4, -11;
+$L__BB0_1:
+add.s32 %r5, %r4, 11;
+setp.lt.u32 %p2, %r5, %r4;
+shl.b32 %r9, %r1, 3;
+@%p2 {STORE}
+setp.lt.u32 %p1, %r5, 33;
+mov.b32 %r4, %r5;
+@%p1 bra $L__BB0_1;""")
+    assert found.banks is not None
+    assert found.banks.degree == (2, 2)
+
+
 # Generated code
 
 

@@ -355,7 +355,11 @@ class Evaluation:
         a, b = (self.operand(each, number, type) for each in at.sources)
         if not is_integer(type):
             return SHARED if a.uniform and b.uniform else MAYBE
-        apart = minus(read_as(a, type), read_as(b, type))
+        a, b = read_as(a, type), read_as(b, type)
+        apart = minus(a, b)
+        if type[0] == "u" and relation not in ("eq", "ne") and apart.pure and not (a.counts and b.counts):
+            # One of them may have wrapped, as `i + 11 < i` does in the first turn of a loop that starts at -11.
+            return SHARED if a.uniform and b.uniform else MAYBE
         if apart.pure:
             return combined(_COMPARISONS[relation], apart.constant, 0)
         return SHARED if apart.uniform else MAYBE

@@ -51,6 +51,12 @@ class Form:
         return not self.terms
 
     @property
+    def counts(self) -> bool:
+        """Whether nothing is taken away in it, so that it is not negative where no atom is."""
+        vectors = (self.constant, *self.terms.values())
+        return all((v if isinstance(v, int) else min(v)) >= 0 for v in vectors)
+
+    @property
     def uniform(self) -> bool:
         """Whether all threads have the same."""
         return isinstance(self.constant, int) and all(

@@ -306,7 +306,7 @@ def _mul_hi(w: Work) -> Form:
 def _extremum(function: Callable[[int, int], int], w: Work) -> Form:
     a, b = w.read()
     apart = minus(a, b)
-    if apart.pure:
+    if apart.pure and (w.type[0] != "u" or (a.counts and b.counts)):
         return plus(b, known(mapped(lambda v: function(v, 0), apart.constant)))
     if w.shared:
         return w.opaque(max(1, gcd(a.multiple, b.multiple)))
