@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
+from phobos_core.language.types import SPELLED
+
 T = TypeVar("T")
 Shape = tuple[int, ...]
 
@@ -108,8 +110,10 @@ class Program:
         return self.draw(st.permutations(choices))  # type: ignore[no-any-return]
 
     def fresh(self, prefix: str) -> str:
+        """A name that nothing has, and that is no type's, as `f` with 32 would be."""
         self.names += 1
-        return f"{prefix}{self.names}"
+        name = f"{prefix}{self.names}"
+        return self.fresh(prefix) if name in SPELLED else name
 
     @property
     def whole_warps(self) -> bool:
