@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from enum import Enum, auto
 
-from phobos_core.language.builtins import COLLECTIVES
+from phobos_core.language.builtins import COLLECTIVES, MODES
 from phobos_core.language.keywords import KEYWORDS
 
 
@@ -39,8 +39,9 @@ _ENDING = frozenset({b"break", b"continue", b"return"})
 _WORDS = frozenset(word.encode() for word in KEYWORDS) - {b"true", b"false"}
 _GROUPS = frozenset(name.encode() for name in COLLECTIVES)
 _SHAPED = frozenset({b"tensor", b"tile"})
-# Behind a `<` or a comma they are no names.
-_COUNTED = frozenset({b"unroll", b"width", b"from", b"xor", b"down", b"up"})
+_MODES = frozenset(word.encode() for word in MODES)
+# What a number follows behind a `<` or a comma, where they are no names; `over` takes a field of `ctx`.
+_COUNTED = _MODES - {b"over"} | {b"unroll", b"width"}
 _CLOSERS = {b")": b"(", b"]": b"[", b"}": b"{"}
 
 
@@ -184,4 +185,4 @@ def _closes_type(words: list[bytes]) -> bool:
 def _closes_group(words: list[bytes]) -> bool:
     """Whether the words end in the bracket of a collective."""
     at = _opening(words)
-    return at > 0 and words[at - 1] in _GROUPS and words[at + 1] in (b"over", b"from", b"xor", b"down", b"up")
+    return at > 0 and words[at - 1] in _GROUPS and words[at + 1] in _MODES

@@ -6,6 +6,8 @@ address is that of the one or of the other, chosen by the thread's number: where
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from phobos_core.codegen import access, index, memory
 from phobos_core.codegen.address import either
 from phobos_core.codegen.context import Context, Window
@@ -13,6 +15,9 @@ from phobos_core.codegen.memory import GLOBAL
 from phobos_core.codegen.sweep import in_line, own_run, run_place
 from phobos_core.ir.module import Op
 from phobos_core.ir.pairs import spread
+
+# What two memories have alike where one pointer may be into either.
+_SAME = [attrgetter(name) for name in ("element", "space", "read_only", "stage_bytes")]
 
 
 def paired(cg: Context, a: Op, b: Op) -> bool:
@@ -70,11 +75,4 @@ def _here(cg: Context, runs: int) -> str:
 
 
 def _alike(a: Window, b: Window) -> bool:
-    mine, its = a.memory, b.memory
-    return (mine.element, mine.space, mine.read_only, mine.stage_bytes, a.stage) == (
-        its.element,
-        its.space,
-        its.read_only,
-        its.stage_bytes,
-        b.stage,
-    )
+    return a.stage == b.stage and all(its(a.memory) == its(b.memory) for its in _SAME)

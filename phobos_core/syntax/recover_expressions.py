@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, cast
 
-from phobos_core.language.builtins import COLLECTIVES
+from phobos_core.language.builtins import COLLECTIVES, MODES
 from phobos_core.language.operators import BINARY
 from phobos_core.syntax import build
 from phobos_core.syntax.ast import (
@@ -34,8 +34,6 @@ from phobos_core.syntax.tokens import Kind
 
 # What stands between angle brackets binds tighter than a comparison.
 OPERAND = BINARY["|"].level
-
-MODES = frozenset(("over", "from", "xor", "down", "up"))
 
 
 def expression(s: Stream, level: int = 1) -> Expr:

@@ -20,7 +20,7 @@ from phobos_core.language.builtins import (
     reductions,
     synchronization,
 )
-from phobos_core.language.builtins.collectives import COLLECTIVE_BUILTINS
+from phobos_core.language.builtins.collectives import COLLECTIVE_BUILTINS, OVER, SHUFFLES
 from phobos_core.language.builtins.schema import (
     Bracket,
     Builtin,
@@ -52,12 +52,16 @@ BUILTINS: Mapping[str, Builtin] = MappingProxyType(
 
 COLLECTIVES: Mapping[str, Builtin] = MappingProxyType({b.name: b for b in COLLECTIVE_BUILTINS})
 
+# The words that the angle brackets of a collective or shuffle begin with.
+MODES: frozenset[str] = frozenset(bracket.word for bracket in (*OVER, *SHUFFLES))
+
 BUILTIN_NAMES: frozenset[str] = frozenset(BUILTINS) | frozenset(COLLECTIVES)
 
 __all__ = [
     "BUILTINS",
     "BUILTIN_NAMES",
     "COLLECTIVES",
+    "MODES",
     "Bracket",
     "Builtin",
     "Form",
