@@ -23,6 +23,7 @@ from phobos_core.analysis.runs import elem, run_sum, store_value, word
 from phobos_core.analysis.synchronization import atomic, barrier, grid_barrier
 from phobos_core.analysis.tile_operations import contraction, flat, gather, rearrangement, reduction
 from phobos_core.language.builtins import BUILTINS, COLLECTIVES, Builtin
+from phobos_core.language.targets import TARGETS
 from phobos_core.language.types import CONVERSIONS, SPELLED
 from phobos_core.syntax import ast
 
@@ -117,7 +118,7 @@ def _available(cx: Context, node: ast.Call, builtin: Builtin) -> bool:
     """Whether this compilation has the built-in at all; reports where not."""
     if not builtin.supported:
         cx.error("not-supported-yet", node.span, f"`{builtin.name}` is not supported yet")
-    elif builtin.min_target and _number(cx.options.target) < builtin.min_target:
+    elif builtin.min_target and TARGETS[cx.options.target].sm < builtin.min_target:
         cx.error(
             "needs-target",
             node.span,
@@ -127,10 +128,6 @@ def _available(cx: Context, node: ast.Call, builtin: Builtin) -> bool:
     else:
         return True
     return False
-
-
-def _number(target: str) -> int:
-    return int("".join(filter(str.isdigit, target)) or 0)
 
 
 BUILDERS: Mapping[str, Builder] = {
